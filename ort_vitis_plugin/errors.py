@@ -1,0 +1,66 @@
+"""Every failure of a quantization call has a type that names the culprit, the value and the way out."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """'; did you mean A or B?' for the names closest to ``name``, else the empty string."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    close = [lowered[key] for key in get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+class QuantizationError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+
+class ModelError(QuantizationError, ValueError):
+    """The model cannot be read, is not valid ONNX, or holds values that cannot be quantized."""
+
+
+class ModelNotFoundError(ModelError, FileNotFoundError):
+    """The model file, its external data or the output folder does not exist."""
+
+
+class OutputError(QuantizationError, OSError):
+    """The output cannot be written."""
+
+
+class OptionError(QuantizationError, ValueError):
+    """An option has a wrong value or contradicts another one."""
+
+
+class OptionTypeError(OptionError, TypeError):
+    """An option has a value of a wrong type."""
+
+
+class UnknownOptionError(OptionError):
+    """No plugin declares such an option, but a similar one exists."""
+
+
+class UnknownNameError(QuantizationError, ValueError):
+    """A node, tensor, op type, target, format or method of that name does not exist."""
+
+
+class UnsupportedError(QuantizationError, ValueError):
+    """The combination asked for is impossible; the message says what works instead."""
+
+
+class CalibrationError(QuantizationError, ValueError):
+    """The calibration data cannot be used."""
+
+
+class SelfCheckError(QuantizationError, ValueError):
+    """The quantized model was rejected by the checker, by ONNX Runtime, or strays from the float model."""
+
+
+class PluginError(QuantizationError, RuntimeError):
+    """A plugin declares something that cannot be honoured."""
+
+
+class AttachError(QuantizationError, RuntimeError):
+    """This onnxruntime does not fit the way that the plugin attaches to it."""
