@@ -1,0 +1,352 @@
+"""A model with an index: producer, consumers, initializers, shapes are looked up, never searched."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A step declined a node, and why."""
+
+    step: str
+    node: str
+    op_type: str
+    reason: str
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The bodies of an If, Loop or Scan."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.g
+        elif attribute.type == AttributeProto.GRAPHS:
+            yield from attribute.graphs
+
+
+def captured_names(node: NodeProto) -> set[str]:
+    """Names of outer tensors that the bodies of ``node`` read."""
+    names: set[str] = set()
+    for body in subgraphs(node):
+        own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
+        own |= {name for inner in body.node for name in inner.output}
+        for inner in body.node:
+            names |= ({name for name in inner.input if name} | captured_names(inner)) - own
+        names |= {value.name for value in body.output} - own
+    return names
+
+
+def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
+    """The value of an attribute, or ONNX's default for it given by the caller."""
+    for candidate in node.attribute:
+        if candidate.name == name:
+            return helper.get_attribute_value(candidate)
+    return default
+
+
+class Graph:
+    """An editable view of one ModelProto. Every edit keeps the index; ``to_model`` writes the nodes back, sorted.
+
+    ``device_output`` maps a tensor inside one device operation to the tensor that the device writes
+    (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
+    ``device_nodes`` names the nodes that only simulate.
+    """
+
+    def __init__(self, model: ModelProto, *, copy: bool = True) -> None:
+        if copy:
+            original, model = model, ModelProto()
+            model.CopyFrom(original)
+        self.model = model
+        self.nodes: dict[int, NodeProto] = {id(node): node for node in list(model.graph.node)}
+        self.initializers: dict[str, TensorProto] = {tensor.name: tensor for tensor in model.graph.initializer}
+        self.inputs: dict[str, ValueInfoProto] = {value.name: value for value in model.graph.input}
+        self.outputs: dict[str, ValueInfoProto] = {value.name: value for value in model.graph.output}
+        self.values: dict[str, ValueInfoProto] = {value.name: value for value in model.graph.value_info}
+        self.values.update(self.inputs)
+        self.values.update(self.outputs)
+        self.device_output: dict[str, str] = {}
+        self.device_nodes: set[str] = set()
+        self.skips: list[Skip] = []
+        self.step = ""
+        self._producers: dict[str, NodeProto] = {}
+        self._consumers: dict[str, dict[int, NodeProto]] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._names: set[str] = set()
+        for node in self.nodes.values():
+            self._index(node)
+        self._names |= self.values.keys() | self.initializers.keys()
+
+    # ------------------------------------------------------------------ look-ups
+
+    @property
+    def opset(self) -> int:
+        """Version of the default operator set."""
+        return next(
+            (entry.version for entry in self.model.opset_import if entry.domain in DEFAULT_DOMAINS),
+            1,
+        )
+
+    def __iter__(self) -> Iterator[NodeProto]:
+        return iter(list(self.nodes.values()))
+
+    def of_type(self, *op_types: str) -> Iterator[NodeProto]:
+        """Nodes of the default domain with one of these op types."""
+        return (node for node in self if node.op_type in op_types and node.domain in DEFAULT_DOMAINS)
+
+    def producer(self, tensor: str) -> NodeProto | None:
+        return self._producers.get(tensor)
+
+    def consumers(self, tensor: str) -> list[NodeProto]:
+        """Nodes that read the tensor, those whose bodies capture it included."""
+        return list(self._consumers.get(tensor, {}).values())
+
+    def sole_consumer(self, tensor: str) -> NodeProto | None:
+        """The one node that reads the tensor, if it is read once and is no graph output."""
+        consumers = self._consumers.get(tensor, {})
+        if len(consumers) != 1 or tensor in self.outputs:
+            return None
+        node = next(iter(consumers.values()))
+        return node if list(node.input).count(tensor) == 1 and not any(subgraphs(node)) else None
+
+    def is_constant(self, tensor: str) -> bool:
+        """Whether the tensor is an initializer that no caller can replace (a graph input can be)."""
+        return tensor in self.initializers and tensor not in self.inputs
+
+    def array(self, tensor: str) -> NDArray[Any] | None:
+        """The value of an initializer or Constant node, or None. Read-only: shared by all who ask."""
+        if tensor in self._arrays:
+            return self._arrays[tensor]
+        proto = self.initializers.get(tensor)
+        if proto is None:
+            node = self._producers.get(tensor)
+            if node is None or node.op_type != "Constant" or node.domain not in DEFAULT_DOMAINS:
+                return None
+            value = constant_value(node)
+            if value is None:
+                return None
+            array: NDArray[Any] = value
+        else:
+            array = numpy_helper.to_array(proto)
+        if array.dtype != object:
+            array.flags.writeable = False
+        self._arrays[tensor] = array
+        return array
+
+    def element_type(self, tensor: str) -> int:
+        """ONNX element type, 0 where unknown."""
+        proto = self.initializers.get(tensor)
+        if proto is not None:
+            return int(proto.data_type)
+        value = self.values.get(tensor)
+        if value is None or not value.type.HasField("tensor_type"):
+            return 0
+        return int(value.type.tensor_type.elem_type)
+
+    def shape(self, tensor: str) -> tuple[int | str | None, ...] | None:
+        """Dimensions: a number, a symbol, or None for unknown; None when the rank is unknown."""
+        proto = self.initializers.get(tensor)
+        if proto is not None:
+            return tuple(proto.dims)
+        value = self.values.get(tensor)
+        if value is None or not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
+            return None
+        return tuple(
+            dim.dim_value if dim.HasField("dim_value") else (dim.dim_param or None)
+            for dim in value.type.tensor_type.shape.dim
+        )
+
+    def static_shape(self, tensor: str) -> tuple[int, ...] | None:
+        """The shape if every dimension is a number."""
+        shape = self.shape(tensor)
+        if shape is None or not all(isinstance(dim, int) for dim in shape):
+            return None
+        return tuple(dim for dim in shape if isinstance(dim, int))
+
+    def unique(self, name: str) -> str:
+        """``name``, or ``name_1``, ``name_2``... if a tensor or node is called so already."""
+        candidate, number = name, 0
+        while candidate in self._names:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._names.add(candidate)
+        return candidate
+
+    def skip(self, node: NodeProto, reason: str) -> None:
+        """Record that the running step declines the node."""
+        self.skips.append(Skip(self.step, node.name, node.op_type, reason))
+
+    # ------------------------------------------------------------------ edits
+
+    def add(self, node: NodeProto) -> NodeProto:
+        self.nodes[id(node)] = node
+        self._index(node)
+        return node
+
+    def make(
+        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], name: str = "", **attributes: Any
+    ) -> NodeProto:
+        """Create and add a node; its name is made unique."""
+        node = helper.make_node(op_type, list(inputs), list(outputs), **attributes)
+        node.name = self.unique(name or f"{op_type}_{outputs[0]}")
+        return self.add(node)
+
+    def remove(self, node: NodeProto) -> None:
+        del self.nodes[id(node)]
+        for tensor in self._reads(node):
+            self._consumers.get(tensor, {}).pop(id(node), None)
+        for tensor in node.output:
+            if self._producers.get(tensor) is node:
+                del self._producers[tensor]
+
+    def add_initializer(self, name: str, array: NDArray[Any]) -> str:
+        """Add a constant under ``name`` or the next free variant of it; returns the name taken."""
+        name = self.unique(name)
+        self.put_initializer(numpy_helper.from_array(np.asarray(array, order="C"), name))
+        return name
+
+    def put_initializer(self, tensor: TensorProto) -> None:
+        """Add or replace an initializer."""
+        self.initializers[tensor.name] = tensor
+        self._arrays.pop(tensor.name, None)
+        self._names.add(tensor.name)
+
+    def set_inputs(self, node: NodeProto, inputs: Iterable[str]) -> None:
+        for tensor in self._reads(node):
+            self._consumers.get(tensor, {}).pop(id(node), None)
+        node.input[:] = list(inputs)
+        for tensor in self._reads(node):
+            self._consumers.setdefault(tensor, {})[id(node)] = node
+
+    def set_outputs(self, node: NodeProto, outputs: Iterable[str]) -> None:
+        for tensor in node.output:
+            if self._producers.get(tensor) is node:
+                del self._producers[tensor]
+        node.output[:] = list(outputs)
+        for tensor in node.output:
+            if tensor:
+                self._producers[tensor] = node
+                self._names.add(tensor)
+
+    def replace_input(self, node: NodeProto, old: str, new: str) -> None:
+        """Let one node read ``new`` wherever it reads ``old``."""
+        self.set_inputs(node, [new if tensor == old else tensor for tensor in node.input])
+
+    def replace_uses(self, old: str, new: str) -> None:
+        """Let every node of this graph, bodies included, read ``new`` in place of ``old``; outputs keep their names."""
+        for node in self.consumers(old):
+            for body in subgraphs(node):
+                _rename_captured(body, old, new)
+            self.replace_input(node, old, new)
+
+    def bypass(self, node: NodeProto) -> bool:
+        """Remove a node that passes its first input on; False where graph input and output would have to be one."""
+        source, target = node.input[0], node.output[0]
+        if target not in self.outputs:
+            self.replace_uses(target, source)
+            self.remove(node)
+            return True
+        producer = self.producer(source)
+        if producer is None or source in self.outputs or list(producer.output).count(source) != 1:
+            return False
+        self.remove(node)
+        self.set_outputs(producer, [target if tensor == source else tensor for tensor in producer.output])
+        self.replace_uses(source, target)
+        return True
+
+    def describe(self, tensor: str, element_type: int, shape: Sequence[int | str | None] | None) -> None:
+        """State type and shape of a new inner tensor."""
+        self.values[tensor] = helper.make_tensor_value_info(tensor, element_type, shape)
+
+    def to_model(self) -> ModelProto:
+        """Write nodes (sorted), initializers and value infos back; initializers nobody reads are dropped."""
+        proto = self.model.graph
+        scratch = GraphProto()
+        scratch.node.extend(self._sorted())
+        used = {name for tensor, readers in self._consumers.items() if readers for name in (tensor,)}
+        used |= self.outputs.keys() | self.inputs.keys()
+        scratch.initializer.extend(tensor for name, tensor in self.initializers.items() if name in used)
+        made = self._producers.keys() - self.outputs.keys() - self.inputs.keys()
+        scratch.value_info.extend(value for name, value in self.values.items() if name in made)
+        for field in ("node", "initializer", "value_info"):
+            target = getattr(proto, field)
+            del target[:]
+            target.extend(getattr(scratch, field))
+        return self.model
+
+    # ------------------------------------------------------------------ inside
+
+    def _reads(self, node: NodeProto) -> set[str]:
+        names = {tensor for tensor in node.input if tensor}
+        return names | captured_names(node) if any(subgraphs(node)) else names
+
+    def _index(self, node: NodeProto) -> None:
+        for tensor in self._reads(node):
+            self._consumers.setdefault(tensor, {})[id(node)] = node
+        for tensor in node.output:
+            if tensor:
+                self._producers[tensor] = node
+                self._names.add(tensor)
+        if node.name:
+            self._names.add(node.name)
+
+    def _sorted(self) -> list[NodeProto]:
+        """Topological order that keeps today's order where it is free to."""
+        order = {key: number for number, key in enumerate(self.nodes)}
+        waiting: dict[int, int] = {}
+        ready: list[tuple[int, int]] = []
+        for key, node in self.nodes.items():
+            waits = sum(tensor in self._producers for tensor in self._reads(node))
+            waiting[key] = waits
+            if not waits:
+                heapq.heappush(ready, (order[key], key))
+        result: list[NodeProto] = []
+        while ready:
+            _, key = heapq.heappop(ready)
+            node = self.nodes[key]
+            result.append(node)
+            for tensor in node.output:
+                for reader in self._consumers.get(tensor, {}) if tensor else ():
+                    waiting[reader] -= 1
+                    if not waiting[reader]:
+                        heapq.heappush(ready, (order[reader], reader))
+        if len(result) != len(self.nodes):
+            stuck = [node.name or node.op_type for key, node in self.nodes.items() if waiting[key]]
+            raise ValueError(f"the graph has a cycle through {', '.join(stuck[:5])}")
+        return result
+
+
+def _rename_captured(body: GraphProto, old: str, new: str) -> None:
+    own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
+    if old in own or any(old in node.output for node in body.node):
+        return
+    for node in body.node:
+        for number, tensor in enumerate(node.input):
+            if tensor == old:
+                node.input[number] = new
+        for inner in subgraphs(node):
+            _rename_captured(inner, old, new)
+    for value in body.output:
+        if value.name == old:
+            value.name = new
+
+
+def constant_value(node: NodeProto) -> NDArray[Any] | None:
+    """The dense value of a Constant node in any of its spellings, None for sparse ones."""
+    for entry in node.attribute:
+        if entry.name == "value":
+            return numpy_helper.to_array(entry.t)
+        if entry.name in ("value_float", "value_floats"):
+            return np.asarray(helper.get_attribute_value(entry), dtype=np.float32)
+        if entry.name in ("value_int", "value_ints"):
+            return np.asarray(helper.get_attribute_value(entry), dtype=np.int64)
+    return None
