@@ -1,0 +1,3 @@
+"""A small trained network and the digits that calibrate and judge it."""
+
+# SPDX-License-Identifier: MIT
