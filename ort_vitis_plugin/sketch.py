@@ -1,0 +1,465 @@
+"""A tensor's values, counted so finely that the squared error of every 8-bit power-of-two position is exact.
+
+Values are counted by the upper 17 bits of their float32 pattern (sign, exponent, 8 mantissa bits). Inside a bin a
+value is affine in its 15 lower bits, so three integers per bin, n, sum(low) and sum(low^2), give count, sum and sum of
+squares exactly. Integers do not care about order: any split of the data over samples, threads or machines gives the
+same bits.
+
+At step 2^-p every rounding and clipping boundary is an odd multiple of 2^-(p+1); up to |q| = 256 those lie on bin
+edges, so all values of a bin round to the same q, and with the means m_b and the scatter W inside the bins,
+
+    error(p) = W + sum_b n_b (m_b - q_b 2^-p)^2
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import CalibrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LOW_BITS = 15
+_LOW_MASK = (1 << LOW_BITS) - 1
+_KEYS = 1 << (32 - LOW_BITS)
+_SIGN = _KEYS >> 1
+_INFINITE = 0xFF << 8  # exponent 255: Inf and NaN
+_CHUNK = 1 << 20  # sums of squares of 15-bit integers stay below 2^53, so np.bincount adds them exactly
+_SMALL = 1 << 14  # below this, sorting is cheaper than a table of all keys
+_SQUARES_LIMIT = 1 << 62
+_HEADER = struct.Struct("<4sIQQQff")
+_MAGIC = b"OVPS"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The touched bins, by ascending key: number of values, sum of their low bits, sum of the squares of those."""
+
+    keys: Integers
+    counts: Integers
+    sums: Integers
+    squares: Integers
+
+    @staticmethod
+    def empty() -> Bins:
+        """No bin at all."""
+        nothing = np.zeros(0, np.int64)
+        return Bins(nothing, nothing, nothing, nothing)
+
+    def __add__(self, other: Bins) -> Bins:
+        if not len(self.keys):
+            return other
+        if not len(other.keys):
+            return self
+        if np.array_equal(self.keys, other.keys):
+            return _checked(self.keys, self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
+        keys = np.union1d(self.keys, other.keys)
+        columns = [np.zeros(len(keys), np.int64) for _ in range(3)]
+        for bins in (self, other):
+            at = np.searchsorted(keys, bins.keys)
+            for column, part in zip(columns, (bins.counts, bins.sums, bins.squares), strict=True):
+                column[at] += part
+        return _checked(keys, *columns)
+
+
+def _checked(keys: Integers, counts: Integers, sums: Integers, squares: Integers) -> Bins:
+    # Both summands are below 2^62, so the sum is a true int64; one more addition might not be.
+    if int(squares.max()) >= _SQUARES_LIMIT:
+        raise CalibrationError("a sketch holds more than four thousand million values of one size; use fewer samples")
+    return Bins(keys, counts, sums, squares)
+
+
+def _count(patterns: NDArray[np.uint32]) -> Bins:
+    """Bins of float32 patterns."""
+    keys = (patterns >> LOW_BITS).astype(np.int64)
+    low = (patterns & _LOW_MASK).astype(np.float64)
+    if len(patterns) < _SMALL:
+        used, at = np.unique(keys, return_inverse=True)
+        counts = np.bincount(at, minlength=len(used))
+        sums, squares = (np.bincount(at, weights, len(used)) for weights in (low, low * low))
+    else:
+        table = np.bincount(keys, minlength=_KEYS)
+        used = np.flatnonzero(table)
+        counts = table[used]
+        sums, squares = (np.bincount(keys, weights, _KEYS)[used] for weights in (low, low * low))
+    return Bins(used.astype(np.int64), counts.astype(np.int64), sums.astype(np.int64), squares.astype(np.int64))
+
+
+def as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
+    """The values as one contiguous row of float32; only floating-point arrays are taken."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
+        raise CalibrationError(f"a sketch takes float16, bfloat16, float32 or float64 values, not {array.dtype}")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32).reshape(-1)
+
+
+class _View:
+    """What the questions need of the bins: floats, computed once per state of the sketch."""
+
+    def __init__(self, bins: Bins, minimum: float, maximum: float) -> None:
+        keys, n, sums = bins.keys, bins.counts, bins.sums
+        exponent = (keys >> 8) & 0xFF
+        self.top = (keys & 0xFF) + np.where(exponent > 0, 256, 0)  # the mantissa without its low bits
+        self.shift = np.maximum(exponent, 1) - 150  # value = sign * (top * 2^15 + low) * 2^shift
+        self.sign = np.where(keys >= _SIGN, -1, 1)
+        whole, rest = sums // n, sums % n
+        # sum (low - mean)^2 in integers that may wrap on the way: what remains is small and true.
+        scatter = (bins.squares - whole * (sums + rest)) - rest.astype(np.float64) ** 2 / n
+        self.constant = (rest == 0) & (scatter <= 0)
+        self.scatter = np.ldexp(np.maximum(scatter, 0.0), 2 * self.shift)
+        self.n = n.astype(np.float64)
+        self.mean = self.sign * np.ldexp((self.top << LOW_BITS) + whole + rest / n, self.shift)
+        near = np.ldexp((self.top << LOW_BITS).astype(np.float64), self.shift)
+        far = near + np.ldexp(1.0, self.shift + LOW_BITS)
+        self.low = np.clip(np.where(self.sign > 0, near, -far), minimum, maximum)
+        self.high = np.clip(np.where(self.sign > 0, far, -near), minimum, maximum)
+        self.low[self.constant] = self.high[self.constant] = self.mean[self.constant]
+
+    @cached_property
+    def cumulative(self) -> tuple[Floats, Floats]:
+        """Values x and how many of the data lie at or below each, linear in between."""
+        order = np.argsort(self.low, kind="stable")
+        after = np.cumsum(self.n[order])
+        x = np.stack([self.low[order], self.high[order]], axis=1).reshape(-1)
+        y = np.stack([after - self.n[order], after], axis=1).reshape(-1)
+        return x, y
+
+
+class Sketch:
+    """Counts of a tensor's values; add and merge in any order, then ask.
+
+    Non-finite values are counted apart and are in no other figure. Every figure of an empty sketch is 0.
+    """
+
+    def __init__(self) -> None:
+        self._bins = Bins.empty()
+        self._nans = 0
+        self._infinities = 0
+        self._minimum = math.inf
+        self._maximum = -math.inf
+        self._view: _View | None = None
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Count all values of a float16, bfloat16, float32 or float64 array (float64 is rounded to float32)."""
+        row = as_float32(values)
+        for start in range(0, row.size, _CHUNK):
+            self._add_chunk(row[start : start + _CHUNK])
+
+    def _add_chunk(self, row: NDArray[np.float32]) -> None:
+        bins = _count(row.view(np.uint32))
+        finite = (bins.keys & _INFINITE) != _INFINITE
+        if not finite.all():
+            infinities = int(np.isinf(row).sum())
+            self._infinities += infinities
+            self._nans += int(bins.counts[~finite].sum()) - infinities
+            bins = Bins(bins.keys[finite], bins.counts[finite], bins.sums[finite], bins.squares[finite])
+            row = row[np.isfinite(row)]
+        if row.size:
+            self._minimum = min(self._minimum, float(row.min()))
+            self._maximum = max(self._maximum, float(row.max()))
+            self._bins = self._bins + bins
+        self._view = None
+
+    def merge(self, other: Sketch) -> None:
+        """Count everything that ``other`` has counted, too."""
+        self._bins = self._bins + other._bins
+        self._nans += other._nans
+        self._infinities += other._infinities
+        self._minimum = min(self._minimum, other._minimum)
+        self._maximum = max(self._maximum, other._maximum)
+        self._view = None
+
+    @property
+    def bins(self) -> Bins:
+        """The integers that are all of the state besides the extremes and the counts of non-finite values."""
+        return self._bins
+
+    @property
+    def count(self) -> int:
+        """Number of finite values."""
+        return int(self.bins.counts.sum())
+
+    @property
+    def nan_count(self) -> int:
+        """Number of NaN values."""
+        return self._nans
+
+    @property
+    def inf_count(self) -> int:
+        """Number of infinite values."""
+        return self._infinities
+
+    @property
+    def minimum(self) -> float:
+        """Least finite value, exact."""
+        return self._minimum + 0.0 if self._minimum <= self._maximum else 0.0
+
+    @property
+    def maximum(self) -> float:
+        """Greatest finite value, exact."""
+        return self._maximum + 0.0 if self._minimum <= self._maximum else 0.0
+
+    @property
+    def abs_max(self) -> float:
+        """Greatest magnitude."""
+        return max(-self.minimum, self.maximum)
+
+    @property
+    def sum(self) -> float:
+        """Sum of the values, rounded once."""
+        view, bins = self.view, self.bins
+        return self._total(view.sign * (bins.counts * (view.top << LOW_BITS) + bins.sums)) / (1 << 149)
+
+    @property
+    def sum_squares(self) -> float:
+        """Sum of the squared values, rounded once."""
+        view, bins = self.view, self.bins
+        # (top 2^15 + low)^2 = top^2 2^30 + top low 2^16 + low^2
+        columns = (bins.counts * view.top**2, bins.sums * view.top, bins.squares)
+        total = sum(self._total(column, 2) << up for column, up in zip(columns, (30, 16, 0), strict=True))
+        return total / (1 << 298)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values."""
+        return self.sum / max(self.count, 1)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the values."""
+        view, mean = self.view, self.mean
+        return math.sqrt(float((view.scatter + view.n * (view.mean - mean) ** 2).sum()) / max(self.count, 1))
+
+    def _total(self, column: Integers, power: int = 1) -> int:
+        """sum column * 2^(power * shift) as an integer in units of 2^(-149 power)."""
+        total = 0
+        shift = self.view.shift
+        for step in np.unique(shift):
+            total += int(column[shift == step].sum()) << (power * (int(step) + 149))
+        return total
+
+    @property
+    def view(self) -> _View:
+        """The bins as floats."""
+        if self._view is None:
+            self._view = _View(self.bins, self._minimum, self._maximum)
+        return self._view
+
+    def exact(self, position: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> NDArray[np.bool_]:
+        """Whether ``squared_error`` is exact at these positions, up to the rounding of float64."""
+        reach = max(abs(qmin - zero_point), abs(qmax - zero_point))
+        p = np.asarray(position, np.int64)
+        fits = np.ldexp(self.abs_max, np.clip(p, -1000, 800)) <= 256
+        return ((reach <= 256) | fits) & (p <= 133)
+
+    def squared_error(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> Floats:
+        """Sum of (x - (q - zero_point) 2^-p)^2, q = saturate(round(x 2^p) + zero_point), for each position p.
+
+        Beyond |q| = 256 several codes share a bin; there the error of uniformly spread values, 2^(-2p) / 12, stands in.
+        """
+        view = self.view
+        steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
+        fixed = float(view.scatter.sum())
+        return np.array([fixed + _moving_error(view, step, qmin - zero_point, qmax - zero_point) for step in steps])
+
+    def percentile(self, q: float, *, absolute: bool = False) -> tuple[float, float]:
+        """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent."""
+        if not 0 <= q <= 100:
+            raise CalibrationError(f"a percentile lies between 0 and 100, not at {q}")
+        if not self.count:
+            return 0.0, 0.0
+        if absolute:
+            limit = self._magnitude_quantile(q / 100)
+            return -limit, limit
+        tail = (1 - q / 100) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
+
+    def quantile(self, fraction: float) -> float:
+        """The value below which ``fraction`` of the values lie; the extremes at 0 and 1."""
+        if not self.count:
+            return 0.0
+        return self._invert(*self.view.cumulative, fraction)
+
+    def _magnitude_quantile(self, fraction: float) -> float:
+        x, y = self.view.cumulative
+        grid = np.unique(np.abs(x))
+        # |x| <= t as often as x <= t minus as often as x < -t
+        below = np.interp(grid, x, y) - np.interp(np.nextafter(-grid, -np.inf), x, y, left=0.0)
+        return self._invert(grid, below, fraction)
+
+    @staticmethod
+    def _invert(x: Floats, y: Floats, fraction: float) -> float:
+        rank = fraction * y[-1]
+        at = int(np.searchsorted(y, rank, side="left"))
+        if at == 0 or y[at] == y[at - 1]:
+            return float(x[at])
+        part = (rank - y[at - 1]) / (y[at] - y[at - 1])
+        return float(x[at - 1] + part * (x[at] - x[at - 1]))
+
+    def histogram(self, bins: int, limits: tuple[float, float] | None = None) -> tuple[Integers, Floats]:
+        """Counts in ``bins`` equal intervals of ``limits`` (else of the extremes) and their edges, as np.histogram.
+
+        Values of one fine bin are taken as spread evenly over it; the counts add up to all values in the limits.
+        """
+        low, high = limits or (self.minimum, self.maximum)
+        if low == high:
+            margin = max(0.5, abs(low) / 256)
+            low, high = low - margin, high + margin
+        edges = np.linspace(low, high, bins + 1)
+        if not self.count:
+            return np.zeros(bins, np.int64), edges
+        x, y = self.view.cumulative
+        at = np.append(np.nextafter(edges[:-1], -np.inf), edges[-1])
+        return np.diff(np.rint(np.interp(at, x, y, left=0.0)).astype(np.int64)), edges
+
+    def entropy_range(self, quantized_bins: int = 128, bins: int = 2048) -> tuple[float, float]:
+        """The symmetric threshold whose clipped, coarse histogram diverges least (Kullback-Leibler) from the fine one.
+
+        ``bins`` intervals over [-abs_max, abs_max] are compared with ``quantized_bins`` of them; within the extremes.
+        """
+        if bins % 2 or not 2 <= quantized_bins <= bins:
+            raise CalibrationError(
+                f"entropy needs an even number of bins and 2 to that many quantized ones, not {bins}, {quantized_bins}"
+            )
+        limit = self.abs_max
+        if limit == 0:
+            return 0.0, 0.0
+        counts, edges = self.histogram(bins, (-limit, limit))
+        half = bins // 2
+        candidates = np.arange(quantized_bins // 2, half + 1)
+        best = int(candidates[np.argmin(_divergences(counts, candidates, quantized_bins))])
+        low, high = edges[half - best], edges[half + best]
+        return max(float(low), self.minimum), min(float(high), self.maximum)
+
+    def to_bytes(self) -> bytes:
+        """The whole state; the same data gives the same bytes in whatever order it came."""
+        bins = self.bins
+        header = _HEADER.pack(
+            _MAGIC, _VERSION, len(bins.keys), self._nans, self._infinities, self._minimum + 0.0, self._maximum + 0.0
+        )
+        columns = (bins.counts, bins.sums, bins.squares)
+        return b"".join([header, *(c.astype("<i8").tobytes() for c in columns), bins.keys.astype("<u4").tobytes()])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Sketch:
+        """The sketch that ``to_bytes`` wrote."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise CalibrationError("these bytes are not a sketch")
+        _, version, size, nans, infinities, minimum, maximum = _HEADER.unpack_from(data)
+        if version != _VERSION:
+            raise CalibrationError(f"a sketch of version {version} was found; this release reads version {_VERSION}")
+        if len(data) != _HEADER.size + 28 * size:
+            raise CalibrationError(f"a sketch of {size} bins was cut off: {len(data)} bytes")
+        sketch = cls()
+        sketch._nans, sketch._infinities, sketch._minimum, sketch._maximum = nans, infinities, minimum, maximum
+        columns = np.frombuffer(data, "<i8", 3 * size, _HEADER.size).reshape(3, size).astype(np.int64)
+        keys = np.frombuffer(data, "<u4", size, _HEADER.size + 24 * size).astype(np.int64)
+        sketch._bins = Bins(keys, *columns)
+        return sketch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sketch) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Sketch], tuple[bytes]]:
+        return Sketch.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"Sketch({self.count} values in [{self.minimum:g}, {self.maximum:g}])"
+
+
+def merged(sketches: Iterable[Sketch]) -> Sketch:
+    """One sketch of everything that the given ones have counted."""
+    total = Sketch()
+    for sketch in sketches:
+        total.merge(sketch)
+    return total
+
+
+def _moving_error(view: _View, step: float, low: int, high: int) -> float:
+    """sum n (m - q step)^2 over the bins of one code, and the model of uniform spread over the others."""
+    scaled = view.mean / step
+    codes = np.clip(np.rint(scaled), low, high)
+    error = view.n * (scaled - codes) ** 2
+    reach = np.abs(view.mean).max(initial=0.0) / step
+    if max(-low, high) > 256 and reach >= 256:
+        first, last = view.low / step, view.high / step
+        mixed = (last - first >= 0.75) & (last > low) & (first < high) & ~view.constant
+        if mixed.any():
+            first, last = first[mixed], last[mixed]
+            above, below = np.maximum(last - high, 0), np.maximum(low - first, 0)
+            width = last - first
+            uniform = (width - above - below) / 12 + (above**3 + below**3) / 3
+            # The scatter of such bins is already in W; their error replaces it.
+            error[mixed] = view.n[mixed] * uniform / width - view.scatter[mixed] / step**2
+    return float(error.sum()) * step * step
+
+
+def _divergences(counts: Integers, candidates: Integers, quantized_bins: int) -> Floats:
+    """KL(p || q) for each half width: p is the clipped histogram with its tails in the end bins, q its coarse copy."""
+    half = len(counts) // 2
+    h = counts.astype(np.float64)
+    total = h.sum()
+    start, stop = half - candidates, half + candidates
+    before = np.concatenate([[0.0], np.cumsum(h)])
+    used = np.concatenate([[0.0], np.cumsum(h > 0)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plogp = np.concatenate([[0.0], np.cumsum(np.where(h > 0, h * np.log(h), 0.0))])
+
+    group = np.minimum(
+        start[:, None] + np.arange(quantized_bins) * (2 * candidates // quantized_bins)[:, None], stop[:, None]
+    )
+    group = np.concatenate([group, stop[:, None]], axis=1)
+    mass = np.diff(before[group], axis=1)
+    bins = np.diff(used[group], axis=1)
+    p_mass = mass.copy()
+    left, right = before[start], total - before[stop]
+    first, last = h[start], h[stop - 1]
+    p_mass[:, 0] += left
+    p_mass[:, -1] += right
+    # A tail may fill an end bin that is empty by itself.
+    bins[:, 0] += (first == 0) & (left > 0)
+    bins[:, -1] += (last == 0) & (right > 0)
+
+    def entropy(value: Floats) -> Floats:
+        return np.where(value > 0, value * np.log(np.maximum(value, 1.0)), 0.0)
+
+    own = plogp[stop] - plogp[start] - entropy(first) - entropy(last) + entropy(first + left) + entropy(last + right)
+    # q is not scaled up to the clipped mass: else a range that clips nearly everything into one bin would fit perfectly.
+    level = np.maximum(mass / np.maximum(bins, 1.0) / total, 1e-12)
+    cross = np.where(p_mass > 0, p_mass * np.log(level), 0.0).sum(axis=1)
+    divergences: Floats = (own - cross) / total - math.log(total)
+    return divergences
+
+
+def squared_error_direct(
+    values: NDArray[Any], positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0
+) -> Floats:
+    """What ``Sketch.squared_error`` gives, for any width, from the finite values themselves in float64."""
+    row = as_float32(values)
+    low, high = qmin - zero_point, qmax - zero_point
+    steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
+    errors = np.zeros(len(steps))
+    for start in range(0, row.size, 1 << 15):
+        chunk = row[start : start + (1 << 15)].astype(np.float64)
+        chunk = chunk[np.isfinite(chunk)]
+        for at, step in enumerate(steps):
+            scaled = chunk / step
+            scaled -= np.clip(np.rint(scaled), low, high)
+            errors[at] += float(np.square(scaled, out=scaled).sum()) * step * step
+    return errors
