@@ -74,8 +74,8 @@ def dequantize(codes: NDArray[Any], scale: NDArray[Any], zero_point: NDArray[Any
 def fake_quant(values: NDArray[Any], position: int, kind: QType, zero_point: int | None = None) -> NDArray[np.float32]:
     """``values`` as the device sees them at step 2^-position in the type ``kind`` (zero point: symmetric)."""
     scale = np.float32(scale_of(position))
-    zero = np.int64(kind.symmetric_zero_point() if zero_point is None else zero_point)
-    return dequantize(quantize(values, np.asarray(scale), np.asarray(zero), kind.limits()), np.asarray(scale), zero)
+    zero = np.asarray(kind.symmetric_zero_point() if zero_point is None else zero_point, dtype=np.int64)
+    return dequantize(quantize(values, np.asarray(scale), zero, kind.limits()), np.asarray(scale), zero)
 
 
 def along(values: NDArray[Any], rank: int, axis: int | None) -> NDArray[Any]:

@@ -440,7 +440,7 @@ def _divergences(counts: Integers, candidates: Integers, quantized_bins: int) ->
         return np.where(value > 0, value * np.log(np.maximum(value, 1.0)), 0.0)
 
     own = plogp[stop] - plogp[start] - entropy(first) - entropy(last) + entropy(first + left) + entropy(last + right)
-    # q is not scaled up to the clipped mass: else a range that clips nearly everything into one bin would fit perfectly.
+    # q is not scaled up by what was clipped: else a range that clips nearly everything into one bin would fit best.
     level = np.maximum(mass / np.maximum(bins, 1.0) / total, 1e-12)
     cross = np.where(p_mass > 0, p_mass * np.log(level), 0.0).sum(axis=1)
     divergences: Floats = (own - cross) / total - math.log(total)

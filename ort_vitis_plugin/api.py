@@ -1,0 +1,101 @@
+"""Everything that a plugin may import."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
+from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
+from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+
+from .call_options import CallOptions
+from .declarations import (
+    Adjuster,
+    Calibrator,
+    CustomOpLibrary,
+    Declaration,
+    Format,
+    Fusion,
+    OpQuantizer,
+    Stage,
+    Target,
+    Transform,
+    adjuster,
+    fusion,
+    transform,
+)
+from .errors import (
+    CalibrationError,
+    ModelError,
+    OptionError,
+    QuantizationError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from .graph import Graph, attribute, captured_names, subgraphs
+from .hookspecs import hookimpl
+from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_db
+from .options import OptionGroup, option
+from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
+from .report import Report
+from .request import Request, Run
+from .sketch import Sketch
+from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
+
+__all__ = [
+    "Adjuster",
+    "Bound",
+    "CalibraterBase",
+    "CalibrationError",
+    "CalibrationMethod",
+    "Calibrator",
+    "CallOptions",
+    "CustomOpLibrary",
+    "Declaration",
+    "Expression",
+    "Format",
+    "Fusion",
+    "Graph",
+    "ModelError",
+    "OpQuantizer",
+    "OptionError",
+    "OptionGroup",
+    "Plan",
+    "Position",
+    "PowerOfTwoMethod",
+    "QDQOperatorBase",
+    "QType",
+    "QuantFormat",
+    "QuantType",
+    "QuantizationError",
+    "Report",
+    "Request",
+    "Role",
+    "Run",
+    "Sketch",
+    "Stage",
+    "Target",
+    "TensorData",
+    "TensorPlan",
+    "TensorsData",
+    "Transform",
+    "UnknownNameError",
+    "UnsupportedError",
+    "VitisQuantFormat",
+    "VitisQuantType",
+    "adjuster",
+    "attribute",
+    "captured_names",
+    "fake_quant",
+    "fusion",
+    "hookimpl",
+    "largest",
+    "least",
+    "nearest_position",
+    "option",
+    "position_of",
+    "qtype",
+    "scale_of",
+    "sqnr_db",
+    "subgraphs",
+    "transform",
+]

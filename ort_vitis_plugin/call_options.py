@@ -1,0 +1,46 @@
+"""Every argument of the vai_q_onnx signature as an option, so that onnxruntime's door reaches all of it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .options import OptionGroup, option
+
+Shape = list[int] | tuple[int, ...]
+
+
+class CallOptions(OptionGroup):
+    """Options that the host itself reads."""
+
+    target: str | None = option(None, "The device: cpu, ipu_cnn, ipu_transformer, or one that a plugin declares.")
+    enable_dpu: bool = option(False, "Quantize for the DPU/NPU: the target ipu_cnn.", key="EnableDPU")
+    format: Any = option(None, "The format by key or name, for formats that have no enum member.")
+    method: Any = option(None, "The calibration method by key or name, for methods that have no enum member.")
+    input_nodes: list[str] | None = option(None, "Nodes to start at: what lies before them on a path stays float.")
+    output_nodes: list[str] | None = option(None, "Nodes to end at: what lies behind them on a path stays float.")
+    include_cle: bool = option(
+        False, "Equalize the weights of consecutive layers before calibration.", key="IncludeCLE"
+    )
+    convert_fp16_to_fp32: bool = option(
+        False, "Turn a float16 model into a float32 one first.", key="ConvertFP16ToFP32"
+    )
+    convert_nchw_to_nhwc: bool = option(
+        False, "Let image inputs take channels last, as the NPU prefers.", key="ConvertNCHWToNHWC"
+    )
+    execution_providers: list[Any] | None = option(None, "ONNX Runtime providers that calibrate (default: CPU).")
+    optimize_model: bool = option(True, "Run ONNX Runtime's basic graph optimization before quantization.")
+    preprocess: bool = option(False, "Run onnxruntime's quant_pre_process (symbolic shapes, optimization) first.")
+    random_data_reader_input_shape: Any = option(
+        None, "Input shapes of the random reader: one shape, a list of shapes in input order, or {name: shape}."
+    )
+    random_data_reader_input_data_range: Any = option(
+        None, "Range of random inputs: (low, high) for all or {name: (low, high)}; default [0, 1), integers 0 or 1."
+    )
+    self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
+    non_finite_samples: Literal["report", "error"] = option(
+        "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."
+    )
+    custom_op_libraries: list[str] | None = option(None, "Paths of the custom-op libraries that the model needs.")
+    quantize_quantized: bool = option(False, "Go on when the model holds quantized operators already.")
+    calibration_cache: str | None = option(None, "File that keeps calibration statistics for the next call.")
