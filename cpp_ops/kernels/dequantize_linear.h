@@ -1,0 +1,74 @@
+// y = (q - zero_point) * scale; the difference is rounded to float32 once, then multiplied.
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "kernels/quantize_linear.h"
+#include "kernels/rounding.h"
+#include "kernels/walk.h"
+
+namespace vitis {
+namespace VITIS_ISA {
+
+template <class T>
+inline double ToDouble(T value) {
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    // 2^52 + value, made from bits: SSE and AVX2 convert only signed integers.
+    return BitCast<double>(uint64_t{0x4330000000000000} | value) - 4503599627370496.0;
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+inline float Difference(T value, T zero_point) {
+  if constexpr (kIsHalf<T>) {
+    return ToFloat(value) - ToFloat(zero_point);
+  } else if constexpr (sizeof(T) < 4) {
+    return static_cast<float>(static_cast<int32_t>(value) - static_cast<int32_t>(zero_point));
+  } else {
+    return static_cast<float>(ToDouble(value) - ToDouble(zero_point));
+  }
+}
+
+#if VITIS_HAS_F16C
+inline void Dequantize(const Float16* __restrict x, float* __restrict y, size_t count, float scale, Float16 zp) {
+  constexpr size_t kWidth = 8;
+  const __m256 zero = _mm256_set1_ps(ToFloat(zp));
+  const __m256 factor = _mm256_set1_ps(scale);
+  size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const __m256 v = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
+    _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_sub_ps(v, zero), factor));
+  }
+  for (; i < count; ++i) y[i] = Difference(x[i], zp) * scale;
+}
+#endif
+
+template <class T>
+void Dequantize(const T* __restrict x, float* __restrict y, size_t count, float scale, T zp) {
+  for (size_t i = 0; i < count; ++i) y[i] = Difference(x[i], zp) * scale;
+}
+
+template <class T>
+void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_point, const Blocks& blocks,
+                      size_t begin, size_t end) {
+  const auto uniform = [=](size_t first, size_t count, size_t channel) {
+    Dequantize(x + first, y + first, count, scale[channel], zero_point ? zero_point[channel] : T{0});
+  };
+  const auto varying = [=](size_t first, size_t count, size_t channel) {
+    const T* __restrict in = x + first;
+    float* __restrict out = y + first;
+    const float* __restrict s = scale + channel;
+    if (zero_point) {
+      const T* __restrict z = zero_point + channel;
+      for (size_t i = 0; i < count; ++i) out[i] = Difference(in[i], z[i]) * s[i];
+    } else {
+      for (size_t i = 0; i < count; ++i) out[i] = Difference(in[i], T{0}) * s[i];
+    }
+  };
+  Walk(blocks, begin, end, uniform, varying);
+}
+
+}  // namespace VITIS_ISA
+}  // namespace vitis

@@ -1,0 +1,142 @@
+// q = saturate(round(x / scale) + zero_point), rounding half to even.
+// SPDX-License-Identifier: MIT
+//
+// Integers: clamp first, to [min - zp, max - zp]; the bounds are integers, so clamping and rounding commute. NaN goes
+// to the minimum, as in MLAS. Adding the zero point before rounding would break ties wrongly where it is odd.
+// 16-bit floats: q = round(x / scale - (0 - zp)), which keeps -0.0 where zp is zero; saturating, NaN stays NaN.
+
+#pragma once
+
+#include "kernels/rounding.h"
+#include "kernels/walk.h"
+
+namespace vitis {
+namespace VITIS_ISA {
+
+// Elements handled per stage: wide values of one stage stay in the first-level cache until the next one narrows them.
+inline constexpr size_t kStage = 256;
+
+// 8 and 16 bits fit the mantissa of a float, 32 bits that of a double.
+template <class T>
+using Wide = std::conditional_t<(sizeof(T) < 4), float, double>;
+template <class T>
+using WideBits = std::conditional_t<(sizeof(T) < 4), uint32_t, uint64_t>;
+
+template <class T>
+inline WideBits<T> RoundedBits(float ratio, Wide<T> low, Wide<T> high) {
+  Wide<T> v = ratio;
+  v = v > low ? v : low;  // in this order: NaN > low is false
+  v = v < high ? v : high;
+  if constexpr (sizeof(T) < 4) {
+    return BitCast<uint32_t>(v + kMagicFloat);
+  } else {
+    return BitCast<uint64_t>(v + kMagicDouble);
+  }
+}
+
+// ratio(i) is x[i] / scale, zero(i) the zero point of element i.
+template <class T, class Ratio, class Zero>
+void QuantizeIntegers(T* __restrict y, size_t count, Ratio ratio, Zero zero) {
+  using W = Wide<T>;
+  constexpr W kMin = static_cast<W>(std::numeric_limits<T>::min());
+  constexpr W kMax = static_cast<W>(std::numeric_limits<T>::max());
+  WideBits<T> wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) {
+      const W zp = static_cast<W>(zero(first + i));
+      wide[i] = RoundedBits<T>(ratio(first + i), kMin - zp, kMax - zp);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      y[first + i] = static_cast<T>(static_cast<WideBits<T>>(wide[i] + static_cast<WideBits<T>>(zero(first + i))));
+    }
+  }
+}
+
+// value(i) is what to round.
+template <class Value>
+void RoundToFloat16(Float16* __restrict y, size_t count, Value value) {
+#if VITIS_HAS_F16C
+  constexpr size_t kWidth = 8;
+  float wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = value(first + i);
+    size_t i = 0;
+    const __m256 limit = _mm256_set1_ps(65504.0f);
+    for (; i + kWidth <= n; i += kWidth) {
+      __m256 v = _mm256_loadu_ps(wide + i);
+      v = _mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), _mm256_min_ps(limit, v));  // NaN passes both
+      __m128i half = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      // The processor keeps part of a NaN's payload; ours is always the same quiet NaN.
+      const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi16(0x7fff));
+      const __m128i nan = _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(0x7c00));
+      const __m128i quiet = _mm_or_si128(_mm_andnot_si128(_mm_set1_epi16(0x7fff), half), _mm_set1_epi16(0x7e00));
+      half = _mm_blendv_epi8(half, quiet, nan);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i), half);
+    }
+    for (; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(ToFloat16Bits(wide[i]));
+  }
+#else
+  int32_t wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = ToFloat16Bits(value(first + i));
+    for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
+  }
+#endif
+}
+
+template <class Value>
+void RoundToHalf(Float16* y, size_t count, Value value) {
+  RoundToFloat16(y, count, value);
+}
+
+template <class Value>
+void RoundToHalf(BFloat16* __restrict y, size_t count, Value value) {
+  for (size_t i = 0; i < count; ++i) y[i].bits = ToBFloat16(value(i));
+}
+
+inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
+inline float ToFloat(BFloat16 value) { return FromBFloat16(value.bits); }
+
+template <class T>
+void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
+                    size_t end) {
+  const auto uniform = [=](size_t first, size_t count, size_t channel) {
+    const float* __restrict in = x + first;
+    Divisor(scale[channel]).Apply([=](auto divide) {
+      if constexpr (kIsHalf<T>) {
+        const float negated = zero_point ? 0.0f - ToFloat(zero_point[channel]) : 0.0f;
+        RoundToHalf(y + first, count, [=](size_t i) { return divide(in[i]) - negated; });
+      } else {
+        const T zp = zero_point ? zero_point[channel] : T{0};
+        QuantizeIntegers(
+            y + first, count, [=](size_t i) { return divide(in[i]); }, [=](size_t) { return zp; });
+      }
+    });
+  };
+  const auto varying = [=](size_t first, size_t count, size_t channel) {
+    const float* __restrict in = x + first;
+    const float* __restrict s = scale + channel;
+    const T* __restrict z = zero_point + (zero_point ? channel : 0);
+    if constexpr (kIsHalf<T>) {
+      if (zero_point) {
+        RoundToHalf(y + first, count, [=](size_t i) { return in[i] / s[i] - (0.0f - ToFloat(z[i])); });
+      } else {
+        RoundToHalf(y + first, count, [=](size_t i) { return in[i] / s[i]; });
+      }
+    } else {
+      const auto ratio = [=](size_t i) { return in[i] / s[i]; };
+      if (zero_point) {
+        QuantizeIntegers(y + first, count, ratio, [=](size_t i) { return z[i]; });
+      } else {
+        QuantizeIntegers(y + first, count, ratio, [](size_t) { return T{0}; });
+      }
+    }
+  };
+  Walk(blocks, begin, end, uniform, varying);
+}
+
+}  // namespace VITIS_ISA
+}  // namespace vitis

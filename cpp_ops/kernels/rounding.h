@@ -1,0 +1,107 @@
+// Rounding to nearest even without a rounding instruction, and conversions to and from 16-bit floats.
+// SPDX-License-Identifier: MIT
+//
+// Included only by kernels.cc, once per instruction set: VITIS_ISA is the namespace of that copy. Nothing here may
+// come from a std:: template, or the linker could keep an AVX-512 body of it for an older processor.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#if defined(__F16C__) || defined(__AVX2__)  // MSVC has no __F16C__; every AVX2 processor has F16C
+#include <immintrin.h>
+#define VITIS_HAS_F16C 1
+#endif
+
+#include "kernels/bfloat16.h"
+#include "kernels/float16.h"
+
+namespace vitis {
+namespace VITIS_ISA {
+
+template <class To, class From>
+inline To BitCast(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// Adding 1.5 * 2^23 leaves the nearest-even integer of |v| < 2^22 in the low bits of the sum.
+inline constexpr float kMagicFloat = 12582912.0f;
+// Adding 1.5 * 2^52 does the same in double for |v| < 2^51.
+inline constexpr double kMagicDouble = 6755399441055744.0;
+
+// x / scale, by a multiplication where that is the same: 1 / scale is exact and normal for a power of two.
+class Divisor {
+ public:
+  explicit Divisor(float scale) : scale_(scale), reciprocal_(1.0f / scale) {
+    constexpr uint32_t kMantissa = 0x007fffff;
+    constexpr uint32_t kExponent = 0x7f800000;
+    const auto normal = [](uint32_t bits) { return (bits & kExponent) != 0 && (bits & kExponent) != kExponent; };
+    const uint32_t scale_bits = BitCast<uint32_t>(scale);
+    exact_ = (scale_bits & kMantissa) == 0 && normal(scale_bits) && normal(BitCast<uint32_t>(reciprocal_));
+  }
+  // Calls body(divide), where divide(x) is x / scale.
+  template <class Body>
+  void Apply(Body body) const {
+    const float scale = scale_;
+    const float reciprocal = reciprocal_;
+    if (exact_) {
+      body([reciprocal](float x) { return x * reciprocal; });
+    } else {
+      body([scale](float x) { return x / scale; });
+    }
+  }
+
+ private:
+  float scale_;
+  float reciprocal_;
+  bool exact_;
+};
+
+// float32 -> bfloat16, nearest even; infinities and overflow saturate, NaN becomes a quiet NaN of the same sign.
+inline uint16_t ToBFloat16(float value) {
+  const int32_t bits = BitCast<int32_t>(value);
+  const int32_t magnitude = bits & 0x7fffffff;
+  const int32_t sign = (bits >> 16) & 0x8000;
+  constexpr int32_t kLast = 0x7f7f7fff;  // the last magnitude that rounds to a finite bfloat16
+  const int32_t finite = magnitude < kLast ? magnitude : kLast;
+  const int32_t rounded = (finite + 0x7fff + ((finite >> 16) & 1)) >> 16;
+  return static_cast<uint16_t>((magnitude > 0x7f800000 ? 0x7fc0 : rounded) | sign);
+}
+
+inline float FromBFloat16(uint16_t bits) { return BitCast<float>(static_cast<uint32_t>(bits) << 16); }
+
+// float32 -> float16, nearest even; infinities and overflow saturate, NaN becomes a quiet NaN of the same sign.
+inline int32_t ToFloat16Bits(float value) {
+  const int32_t bits = BitCast<int32_t>(value);
+  const int32_t magnitude = bits & 0x7fffffff;
+  const int32_t sign = (bits >> 16) & 0x8000;
+  constexpr int32_t kLast = 0x477fe000;  // 65504
+  const int32_t finite = magnitude < kLast ? magnitude : kLast;
+  const int32_t normal = (finite - 0x38000000 + 0xfff + ((finite >> 13) & 1)) >> 13;
+  // Below 2^-14 the sum with 0.5 has the half's last place as its own last place.
+  const int32_t subnormal = BitCast<int32_t>(BitCast<float>(finite) + 0.5f) - 0x3f000000;
+  const int32_t rounded = finite < 0x38800000 ? subnormal : normal;
+  return (magnitude > 0x7f800000 ? 0x7e00 : rounded) | sign;
+}
+
+inline float FromFloat16Bits(uint16_t half) {
+  const int32_t magnitude = half & 0x7fff;
+  const int32_t sign = (half & 0x8000) << 16;
+  const int32_t normal = (magnitude << 13) + (magnitude < 0x7c00 ? 0x38000000 : 0x70000000);
+  const int32_t subnormal =
+      BitCast<int32_t>(BitCast<float>((magnitude << 13) + 0x38800000) - BitCast<float>(0x38800000));
+  return BitCast<float>((magnitude < 0x0400 ? subnormal : normal) | sign);
+}
+
+}  // namespace VITIS_ISA
+}  // namespace vitis

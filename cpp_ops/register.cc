@@ -1,0 +1,73 @@
+// What ONNX Runtime calls when it loads this library: two domains and their ops.
+// SPDX-License-Identifier: MIT
+
+#include <array>
+#include <new>
+
+#include "kernels/kernels.h"
+#include "ops/dequantize_linear.h"
+#include "ops/domains.h"
+#include "ops/fix_neuron.h"
+#include "ops/quantize_linear.h"
+
+#if defined(_WIN32)
+#define VITIS_EXPORT extern "C" __declspec(dllexport)
+#else
+#define VITIS_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+namespace vitis {
+
+const ort::Api*& CurrentApi() {
+  static const ort::Api* api = nullptr;
+  return api;
+}
+
+namespace {
+
+void AddQuantizers(Domain& domain, const char* quantize, const char* dequantize) {
+  ForEachStorage([&](auto type) {
+    domain.Add<QuantizeLinearOp<decltype(type)>>(quantize);
+    domain.Add<DequantizeLinearOp<decltype(type)>>(dequantize);
+  });
+}
+
+// Built on first use and leaked on purpose, so that no exit order matters.
+const std::array<OrtCustomOpDomain*, 2>& Domains() {
+  static const auto& domains = *[] {
+    Domain vai("com.vai.quantize");
+    AddQuantizers(vai, "VitisQuantizeLinear", "VitisDequantizeLinear");
+    ForEachInteger([&](auto type) { vai.Add<FixNeuronOp<decltype(type)>>("FixNeuron"); });
+#if defined(VITIS_HAS_SKETCH)
+    AddSketchOps(vai);
+#endif
+    Domain quark("com.amd.quark");  // AMD Quark's names of the same ops
+    AddQuantizers(quark, "ExtendedQuantizeLinear", "ExtendedDequantizeLinear");
+    return new std::array<OrtCustomOpDomain*, 2>{vai.get(), quark.get()};
+  }();
+  return domains;
+}
+
+}  // namespace
+}  // namespace vitis
+
+VITIS_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const ort::ApiBase* base) {
+  const ort::Api* api = base->GetApi(ort::kApiVersion);
+  if (!api) {
+    const ort::Api* oldest = base->GetApi(1);
+    return ort::Call(*oldest, ort::CreateStatus, static_cast<int>(ort::kFail),
+                     "the custom-op library of ort_vitis_plugin needs onnxruntime 1.17 or newer");
+  }
+  vitis::CurrentApi() = api;
+  try {
+    for (OrtCustomOpDomain* domain : vitis::Domains()) {
+      if (OrtStatus* status = ort::Call(*api, ort::AddCustomOpDomain, options, domain)) return status;
+    }
+  } catch (const std::exception& error) {
+    return ort::Call(*api, ort::CreateStatus, static_cast<int>(ort::kFail), error.what());
+  }
+  return nullptr;
+}
+
+// The instruction-set copy in use: "baseline", "avx2" or "avx512".
+VITIS_EXPORT const char* ort_vitis_isa() { return vitis::BestKernels().name; }
