@@ -19,9 +19,7 @@ class CallOptions(OptionGroup):
     method: Any = option(None, "The calibration method by key or name, for methods that have no enum member.")
     input_nodes: list[str] | None = option(None, "Nodes to start at: what lies before them on a path stays float.")
     output_nodes: list[str] | None = option(None, "Nodes to end at: what lies behind them on a path stays float.")
-    include_cle: bool = option(
-        False, "Equalize the weights of consecutive layers before calibration.", key="IncludeCLE"
-    )
+    include_cle: bool = option(False, "Equalize consecutive layers before calibration.", key="IncludeCLE")
     convert_fp16_to_fp32: bool = option(
         False, "Turn a float16 model into a float32 one first.", key="ConvertFP16ToFP32"
     )

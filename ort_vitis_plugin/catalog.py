@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pluggy
 
+from .call_options import CallOptions
 from .declarations import (
     Adjuster,
     Calibrator,
@@ -21,10 +22,11 @@ from .declarations import (
     Target,
     Transform,
     declared_options,
+    is_declaration,
 )
 from .errors import PluginError, UnknownNameError, suggest
 from .manager import BUNDLED, shared_manager
-from .options import Option, OptionGroup
+from .options import Option
 
 D = TypeVar("D")
 
@@ -64,6 +66,16 @@ class Catalog:
         for entry in self._winners.values():
             for declared in declared_options(entry.declaration):
                 self.options.setdefault(declared.key, declared)
+
+    @property
+    def upstream_keys(self) -> frozenset[str]:
+        """Option keys that onnxruntime reads itself: giving one does not make a call ours."""
+        return frozenset(
+            declared.key
+            for entry in self.entries
+            if entry.plugin == BUNDLED[0]
+            for declared in declared_options(entry.declaration)
+        )
 
     @property
     def upstream_keys(self) -> frozenset[str]:
@@ -138,12 +150,10 @@ class Catalog:
     def _named(self, kind: type[D], label: str, key: object) -> D:
         entry = self._winners.get((kind.__name__, key))
         if entry is None and isinstance(key, str):
-            entry = next(
-                (e for e in self._winners.values() if e.kind == kind.__name__ and full_name(e.key) == key), None
-            )
-            named = [e for e in self._winners.values() if e.kind == kind.__name__ and name_of(e.key) == key]
-            if entry is None and named:
-                entry = named[0]
+            same_kind = [found for found in self._winners.values() if found.kind == kind.__name__]
+            called = [found for found in same_kind if key in (full_name(found.key), name_of(found.key))]
+            called.sort(key=lambda found: full_name(found.key) != key)
+            entry = called[0] if called else None
         if entry is None:
             known = [full_name(found.key) for found in self._winners.values() if found.kind == kind.__name__]
             raise UnknownNameError(
@@ -154,14 +164,9 @@ class Catalog:
 
 def name_of(key: object) -> str:
     """The short name of a key: an enum member's own name, else its text."""
-    name = getattr(key, "name", None)
-    return (
-        name
-        if isinstance(name, str)
-        else "/".join(str(part) for part in key if part)
-        if isinstance(key, tuple)
-        else str(key)
-    )
+    if isinstance(key, tuple):
+        return "/".join(str(part) for part in key if part)
+    return str(getattr(key, "name", key))
 
 
 def full_name(key: object) -> str:
@@ -170,13 +175,12 @@ def full_name(key: object) -> str:
 
 
 def _declared(manager: pluggy.PluginManager) -> Iterator[Entry]:
+    yield Entry(CallOptions, "ort_vitis_plugin")
     for implementation in reversed(manager.hook.vitis_declare.get_hookimpls()):
         for declaration in implementation.function():
-            if not (isinstance(declaration, type) and issubclass(declaration, OptionGroup)) and not hasattr(
-                declaration, "key"
-            ):
+            if not is_declaration(declaration):
                 raise PluginError(
-                    f"plugin {implementation.plugin_name} declares {declaration!r}, which is no declaration"
+                    f"plugin {implementation.plugin_name} yields {declaration!r}, which is no declaration"
                 )
             yield Entry(declaration, implementation.plugin_name)
 

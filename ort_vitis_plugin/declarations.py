@@ -32,7 +32,8 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """A device. ``presets`` are values for arguments and options that the caller left alone.
+    """A device. ``presets`` are values for arguments and options that the caller left alone; ``recommended``
+    is the configuration that the command line takes for it.
 
     ``base`` names a target whose operators, rules and transforms hold here too; ``op_types`` the op types
     quantized by default (None: onnxruntime's); ``bias_as_weight`` stores biases in the weight type with a scale
@@ -43,6 +44,7 @@ class Target:
     name: str
     doc: str
     presets: Mapping[str, object] = field(default_factory=dict)
+    recommended: Mapping[str, object] = field(default_factory=dict)
     base: str | None = None
     op_types: frozenset[str] | None = None
     bias_as_weight: bool = False
@@ -216,6 +218,14 @@ def fusion(
         return Fusion(key, doc, frozenset(producers), frozenset(consumers), applies, switch, target)
 
     return declare
+
+
+def is_declaration(value: object) -> bool:
+    """Whether a hook may yield the value."""
+    if isinstance(value, type):
+        return issubclass(value, OptionGroup)
+    kinds = (Target, Format, Calibrator, OpQuantizer, Transform, Adjuster, Fusion, CustomOpLibrary)
+    return isinstance(value, kinds)
 
 
 def declared_options(declaration: Any) -> Iterator[Option]:

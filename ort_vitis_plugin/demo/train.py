@@ -114,19 +114,20 @@ def accuracy(net: nn.Module, digits: Digits) -> float:
         return float((net(images).argmax(1) == labels).float().mean())
 
 
-def export(net: nn.Module, path: Path, example: torch.Tensor) -> None:
-    """Writes the network at batch 1 with its BatchNormalization nodes kept: folding them is the quantizer's work."""
+def export(net: nn.Module, path: Path, inputs: dict[str, torch.Tensor], *, keep_batch_norm: bool = True) -> None:
+    """Writes the network at batch 1; `keep_batch_norm` leaves folding it into the convolutions to the quantizer."""
+    mode = torch.onnx.TrainingMode.PRESERVE if keep_batch_norm else torch.onnx.TrainingMode.EVAL
     # The exporter built on torch.export folds the normalizations away, so the older one is asked for.
     torch.onnx.export(
         net,
-        (example,),
+        tuple(inputs.values()),
         str(path),
-        input_names=["image"],
+        input_names=list(inputs),
         output_names=["logits"],
         opset_version=OPSET,
         dynamo=False,
-        training=torch.onnx.TrainingMode.PRESERVE,
-        do_constant_folding=False,
+        training=mode,
+        do_constant_folding=not keep_batch_norm,
     )
     model = onnx.shape_inference.infer_shapes(onnx.load(path), strict_mode=True)
     model.ir_version = IR_VERSION
@@ -136,15 +137,20 @@ def export(net: nn.Module, path: Path, example: torch.Tensor) -> None:
     onnx.save(model, path)
 
 
-def main() -> None:
+def repeatable() -> None:
+    """Fixes seeds, threads and algorithms."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
+
+
+def main() -> None:
+    repeatable()
     training, calibration, evaluation = split()
     net = DigitNet()
     fit(net, training)
     folder = Path(__file__).parent
-    export(net, folder / "digits.onnx", torch.zeros(1, 1, 8, 8))
+    export(net, folder / "digits.onnx", {"image": torch.zeros(1, 1, 8, 8)})
     np.savez_compressed(
         folder / "digits.npz",
         calibration_images=calibration.images,
