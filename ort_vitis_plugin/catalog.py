@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pluggy
 
@@ -66,16 +66,6 @@ class Catalog:
         for entry in self._winners.values():
             for declared in declared_options(entry.declaration):
                 self.options.setdefault(declared.key, declared)
-
-    @property
-    def upstream_keys(self) -> frozenset[str]:
-        """Option keys that onnxruntime reads itself: giving one does not make a call ours."""
-        return frozenset(
-            declared.key
-            for entry in self.entries
-            if entry.plugin == BUNDLED[0]
-            for declared in declared_options(entry.declaration)
-        )
 
     @property
     def upstream_keys(self) -> frozenset[str]:
@@ -177,7 +167,7 @@ def full_name(key: object) -> str:
 def _declared(manager: pluggy.PluginManager) -> Iterator[Entry]:
     yield Entry(CallOptions, "ort_vitis_plugin")
     for implementation in reversed(manager.hook.vitis_declare.get_hookimpls()):
-        for declaration in implementation.function():
+        for declaration in cast(Iterable[Any], implementation.function()):
             if not is_declaration(declaration):
                 raise PluginError(
                     f"plugin {implementation.plugin_name} yields {declaration!r}, which is no declaration"
