@@ -1,0 +1,263 @@
+"""Activations are counted sample by sample and none is kept, so memory does not grow with samples."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, ValueInfoProto, numpy_helper
+from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+
+from .errors import CalibrationError, UnknownNameError, suggest
+from .graph import subgraphs
+from .sketch import Sketch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Feed = Mapping[str, NDArray[Any]]
+
+_FLOATS = {
+    "tensor(float)": np.dtype(np.float32),
+    "tensor(float16)": np.dtype(np.float16),
+    "tensor(bfloat16)": np.dtype(ml_dtypes.bfloat16),
+    "tensor(double)": np.dtype(np.float64),
+}
+_BFLOAT16 = TensorProto.BFLOAT16
+_WEIGHTS = (TensorProto.FLOAT, TensorProto.FLOAT16, _BFLOAT16)
+_LARGE = 1 << 30  # bytes of initializers that are handed to ORT in place, as protobuf ends at 2^31
+_IN_PLACE = 1 << 10  # smaller initializers may be shapes, which ORT reads while it loads
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """One tensor in one sample, and how many NaN and Inf it held."""
+
+    tensor: str
+    sample: int
+    nans: int
+    infinities: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one sample brought: its number, its non-finite values and, if asked for, sketches of this sample alone."""
+
+    index: int
+    non_finite: tuple[NonFinite, ...]
+    sketches: Mapping[str, Sketch]
+
+
+class Observation(dict[str, Sketch]):
+    """Tensor name -> sketch over all samples, with the number of samples and what was not finite in them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__((name, Sketch()) for name in names)
+        self.samples = 0
+        self.non_finite: list[NonFinite] = []
+
+
+def observe(
+    model: ModelProto | str | Path,
+    tensors: Iterable[str],
+    feeds: Iterable[Feed],
+    *,
+    providers: Sequence[Any] = ("CPUExecutionProvider",),
+    configure: Callable[[ort.SessionOptions], None] | None = None,
+    on_sample: Callable[[Sample], None] | None = None,
+    apart: bool = False,
+) -> Observation:
+    """Sketches of the named tensors (graph inputs, node outputs, initializers) over all feeds.
+
+    ``configure`` may change the session options (custom-op libraries, threads). ``on_sample`` is called after every
+    sample and may raise to stop; with ``apart`` it gets sketches of that sample alone. Constants are counted once.
+    Tensors inside the bodies of If, Loop and Scan cannot be seen from outside and are left out.
+    """
+    plan = _Plan(model, list(dict.fromkeys(tensors)))
+    session = plan.session(providers, configure)
+    types = {value.name: value.type for value in (*session.get_inputs(), *session.get_outputs())}
+    for name in plan.observed:
+        if types[name] not in _FLOATS:
+            raise CalibrationError(f"tensor {name} is {types[name]}; only floating-point tensors can be observed")
+
+    total = Observation([*plan.observed, *plan.constants])
+    for name, constant in plan.constants.items():
+        total[name].add(constant)
+    for index, feed in enumerate(_numbered(feeds)):
+        own = {name: Sketch() for name in plan.observed} if apart else total
+        non_finite = []
+        for name, values in _run(session, plan, feed, index):
+            before = own[name].nan_count, own[name].inf_count
+            own[name].add(values)
+            nans, infinities = own[name].nan_count - before[0], own[name].inf_count - before[1]
+            if nans or infinities:
+                non_finite.append(NonFinite(name, index, nans, infinities))
+            if apart:
+                total[name].merge(own[name])
+        total.samples += 1
+        total.non_finite += non_finite
+        if on_sample:
+            on_sample(Sample(index, tuple(non_finite), own if apart else {}))
+    return total
+
+
+def _numbered(feeds: Iterable[Feed]) -> Iterator[Feed]:
+    """The feeds; what their source raises names the sample."""
+    source = iter(feeds)
+    index = 0
+    while True:
+        try:
+            feed = next(source)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise CalibrationError(f"the calibration data reader failed at sample {index}: {error}") from error
+        yield feed
+        index += 1
+
+
+def _run(session: ort.InferenceSession, plan: _Plan, feed: Feed, index: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The observed tensors of one sample, each freed before the next is asked for."""
+    for name in plan.fed:
+        if name in feed:
+            yield name, np.asarray(feed[name])
+    plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
+    try:
+        if plain:
+            values = session.run_with_ort_values(plan.fetched, {name: _to_ort(value) for name, value in feed.items()})
+        else:  # strings and sequences
+            values = session.run(plan.fetched, dict(feed))
+    except Exception as error:
+        raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
+    values.reverse()
+    for name in plan.fetched:
+        value = values.pop()
+        if name in plan.wanted:
+            yield name, _to_numpy(value)
+
+
+def _to_ort(array: NDArray[Any]) -> ort.OrtValue:
+    if array.dtype == ml_dtypes.bfloat16:
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), _BFLOAT16)
+    return ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+
+
+def _to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
+    """The values where ORT has them, without a copy; valid as long as ``value``."""
+    if isinstance(value, np.ndarray):
+        return value
+    if value.device_name().lower() != "cpu":
+        return np.asarray(value.numpy())
+    shape, dtype = value.shape(), _FLOATS[value.data_type()]
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    buffer = (ctypes.c_char * (int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)).from_address(value.data_ptr())
+    return np.frombuffer(buffer, dtype).reshape(shape)
+
+
+class _Plan:
+    """What of a model is fetched, what is read from the feed, and the graph that gives it."""
+
+    def __init__(self, model: ModelProto | str | Path, tensors: list[str]) -> None:
+        self.folder: Path | None = None
+        if not isinstance(model, ModelProto):
+            self.folder = Path(model).resolve().parent
+            model = onnx.load(str(model), load_external_data=False)
+        self.model = model
+        graph = model.graph
+        initializers = {tensor.name: tensor for tensor in graph.initializer}
+        inputs = {value.name for value in graph.input} - set(initializers)
+        outputs = {name for node in graph.node for name in node.output if name}
+        known = {*initializers, *inputs, *outputs}
+        hidden = set(_inner_names(graph.node)) - known
+        for name in tensors:
+            if name not in known and name not in hidden:
+                raise UnknownNameError(f"the model has no tensor {name}{suggest(name, known)}")
+        self.wanted = {name for name in tensors if name in outputs}
+        self.fed = [name for name in tensors if name in inputs]
+        self.fetched = [name for name in tensors if name in outputs]
+        self.observed = [name for name in tensors if name in inputs or name in outputs]
+        self.constants = {name: self._constant(initializers[name]) for name in tensors if name in initializers}
+        if not self.fetched:
+            self.fetched = [graph.output[0].name]
+
+    def _constant(self, tensor: TensorProto) -> NDArray[Any]:
+        if uses_external_data(tensor) and self.folder:
+            loaded = TensorProto()
+            loaded.CopyFrom(tensor)
+            load_external_data_for_tensor(loaded, str(self.folder))
+            tensor = loaded
+        return numpy_helper.to_array(tensor)
+
+    def session(
+        self, providers: Sequence[Any], configure: Callable[[ort.SessionOptions], None] | None
+    ) -> ort.InferenceSession:
+        """A session whose outputs are what is fetched, and nothing else.
+
+        Basic optimisation: layout changes around every observed tensor would cost more than they save.
+        """
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        if self.folder:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self.folder))
+        if configure:
+            configure(options)
+        model, self.shared = _without_large_initializers(self.model)
+        if self.shared:
+            options.add_external_initializers(list(self.shared), list(self.shared.values()))
+        declared = {value.name: value for value in self.model.graph.output}
+        del model.graph.output[:]
+        model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
+        return ort.InferenceSession(model.SerializeToString(), options, providers=list(providers))
+
+
+def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
+    for node in nodes:
+        for body in subgraphs(node):
+            for inner in body.node:
+                yield from inner.output
+            yield from _inner_names(body.node)
+
+
+def _without_large_initializers(model: ModelProto) -> tuple[ModelProto, dict[str, ort.OrtValue]]:
+    """A copy of the model; of a large one without the large weights, which ORT gets as they lie in memory."""
+    raw = {t.name: t for t in model.graph.initializer if len(t.raw_data) > _IN_PLACE and t.data_type in _WEIGHTS}
+    copy = ModelProto()
+    if sum(len(tensor.raw_data) for tensor in raw.values()) < _LARGE:
+        copy.CopyFrom(model)
+        return copy, {}
+    for field, value in model.ListFields():
+        if field.name != "graph":
+            _assign(copy, field.name, value)
+    for field, value in model.graph.ListFields():
+        if field.name != "initializer":
+            _assign(copy.graph, field.name, value)
+    shared = {}
+    for tensor in model.graph.initializer:
+        if tensor.name not in raw:
+            copy.graph.initializer.append(tensor)
+            continue
+        array = numpy_helper.to_array(tensor)
+        shared[tensor.name] = _to_ort(array)
+        hollow = copy.graph.initializer.add(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
+        hollow.data_location = TensorProto.EXTERNAL
+        hollow.external_data.add(key="location", value="memory")
+    return copy, shared
+
+
+def _assign(message: Any, name: str, value: Any) -> None:
+    if hasattr(value, "CopyFrom"):
+        getattr(message, name).CopyFrom(value)
+    elif isinstance(value, (str, int, bytes)):
+        setattr(message, name, value)
+    else:
+        getattr(message, name).extend(value)
