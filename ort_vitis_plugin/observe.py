@@ -32,6 +32,8 @@ _FLOATS = {
     "tensor(bfloat16)": np.dtype(ml_dtypes.bfloat16),
     "tensor(double)": np.dtype(np.float64),
 }
+# A session made from bytes can be told where external data lies.
+_FINDS_EXTERNAL_DATA = tuple(int(part) for part in ort.__version__.split(".")[:2]) >= (1, 21)
 _BFLOAT16 = TensorProto.BFLOAT16
 _WEIGHTS = (TensorProto.FLOAT, TensorProto.FLOAT16, _BFLOAT16)
 _LARGE = 1 << 30  # bytes of initializers that are handed to ORT in place, as protobuf ends at 2^31
@@ -170,8 +172,10 @@ class _Plan:
     def __init__(self, model: ModelProto | str | Path, tensors: list[str]) -> None:
         self.folder: Path | None = None
         if not isinstance(model, ModelProto):
-            self.folder = Path(model).resolve().parent
-            model = onnx.load(str(model), load_external_data=False)
+            path = Path(model).resolve()
+            if _FINDS_EXTERNAL_DATA:
+                self.folder = path.parent
+            model = onnx.load(str(path), load_external_data=not _FINDS_EXTERNAL_DATA)
         self.model = model
         graph = model.graph
         initializers = {tensor.name: tensor for tensor in graph.initializer}
