@@ -1,0 +1,24 @@
+"""The float graph, made easier to quantize: what exporters left is settled, batch norms fold, layers equalize."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ort_vitis_plugin.api import Declaration, hookimpl
+
+
+@hookimpl
+def vitis_declare() -> Iterator[Declaration]:
+    """In the order in which they run."""
+    from .bn_to_conv import bn_to_conv
+    from .clip6_to_relu import clip6_to_relu
+    from .clip_to_relu import clip_to_relu
+    from .fold_batch_norm import fold_batch_norm
+    from .remove_input_init import remove_input_init
+
+    yield remove_input_init
+    yield clip6_to_relu
+    yield fold_batch_norm
+    yield bn_to_conv
+    yield clip_to_relu

@@ -1,0 +1,39 @@
+"""Clip to [0, 6] is Relu with a ceiling; without it, scales of channels can be moved through (see cle/).
+
+    y = min(max(x, 0), 6)  ->  y = max(x, 0)
+
+Changes the function where x > 6.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from ort_vitis_plugin.api import Graph, Run, Stage, transform
+
+from .constants import become, clip_bounds, refusal
+
+FLOATS = (0, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+
+
+@transform("ReplaceClip6Relu", stage=Stage.PREPARE, default=False, changes_function=True)
+def clip6_to_relu(graph: Graph, run: Run | None = None) -> int:
+    """Replace every Clip to exactly [0, 6] by Relu."""
+    rewrites = 0
+    for node in graph.of_type("Clip"):
+        bounds = clip_bounds(graph, node)
+        if bounds != (0.0, 6.0):
+            if None in bounds:
+                graph.skip(node, "its bounds are not constant")
+            continue
+        if graph.element_type(node.input[0]) not in FLOATS:
+            graph.skip(node, "it clips integers")
+            continue
+        reason = refusal(run, node, any_type=True)
+        if reason is not None:
+            graph.skip(node, reason)
+            continue
+        become(graph, node, "Relu", [node.input[0]])
+        rewrites += 1
+    return rewrites
