@@ -1,0 +1,28 @@
+"""The DPU pools without a shift: input and output lie at one position."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.api import Bound, adjuster
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ort_vitis_plugin.api import Plan
+
+
+def _data_input(plan: Plan, node: NodeProto) -> str:
+    """The tensor that the pool reads from memory: behind a Pad that is fused into it."""
+    pad = plan.graph.producer(node.input[0])
+    fused = pad is not None and pad.op_type == "Pad" and node.input[0] in plan.fused
+    return pad.input[0] if fused and pad is not None else node.input[0]
+
+
+@adjuster("AlignPool", ops=("MaxPool", "AveragePool", "GlobalAveragePool"), target="ipu_cnn")
+def align_pool(plan: Plan, node: NodeProto) -> Iterator[Bound]:
+    """The output of a pooling node takes the position of its input."""
+    x, y = plan.positions(_data_input(plan, node), plan.output_of(node))
+    yield Bound(x - y, low=0, high=0, prefer=y)

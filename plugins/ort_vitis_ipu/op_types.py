@@ -1,0 +1,16 @@
+"""Op types that are quantized unless the caller lists others; the lists of vai_q_onnx 1.16."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+# Flatten moves data as Reshape does; left out, it would leave a float gap in every classifier head.
+GENERAL = frozenset(
+    "Add ArgMax AveragePool Clip Concat Conv ConvTranspose EmbedLayerNormalization Flatten Gather Gemm "
+    "GlobalAveragePool InstanceNormalization LeakyRelu MatMul MaxPool Mul Pad Relu Reshape Resize Sigmoid Softmax "
+    "Split Squeeze Transpose Unsqueeze Where".split()  # noqa: SIM905
+)
+
+DPU = GENERAL | frozenset(
+    "DepthToSpace Div Erf HardSigmoid LayerNormalization LpNormalization Max PRelu ReduceMean Slice SpaceToDepth "
+    "Sub Tanh".split()  # noqa: SIM905
+)
