@@ -35,10 +35,7 @@ def _refusals(run: Run) -> Iterator[tuple[str, str]]:
             'use PowerOfTwoMethod.MinMSE or NonOverflow, or Target="ipu_transformer" for float scales',
         )
     if run.request.per_channel:
-        yield (
-            "per_channel=True: the NPU has one shift for all channels",
-            "use per_channel=False; include_cle=True helps",
-        )
+        yield "per_channel=True: the NPU has one shift for all channels", "use per_channel=False, with include_cle=True"
     if run.request.reduce_range:
         yield "reduce_range=True: the NPU's accumulator needs no spare bit", "use reduce_range=False"
     wide_allowed = run.format.key == VitisQuantFormat.QDQ

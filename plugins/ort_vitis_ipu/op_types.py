@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 # Flatten moves data as Reshape does; left out, it would leave a float gap in every classifier head.
-GENERAL = frozenset(
+_GENERAL = (
     "Add ArgMax AveragePool Clip Concat Conv ConvTranspose EmbedLayerNormalization Flatten Gather Gemm "
     "GlobalAveragePool InstanceNormalization LeakyRelu MatMul MaxPool Mul Pad Relu Reshape Resize Sigmoid Softmax "
-    "Split Squeeze Transpose Unsqueeze Where".split()  # noqa: SIM905
+    "Split Squeeze Transpose Unsqueeze Where"
+)
+_DPU_ONLY = (
+    "DepthToSpace Div Erf HardSigmoid LayerNormalization LpNormalization Max PRelu ReduceMean Slice SpaceToDepth "
+    "Sub Tanh"
 )
 
-DPU = GENERAL | frozenset(
-    "DepthToSpace Div Erf HardSigmoid LayerNormalization LpNormalization Max PRelu ReduceMean Slice SpaceToDepth "
-    "Sub Tanh".split()  # noqa: SIM905
-)
+GENERAL = frozenset(_GENERAL.split())
+DPU = GENERAL | frozenset(_DPU_ONLY.split())

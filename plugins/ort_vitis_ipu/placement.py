@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 CHANNELS = 256 * 32  # 256 groups of 32 channels that are computed side by side
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
-ON_DEVICE = frozenset(
+_ON_DEVICE = (
     "Add AveragePool BatchNormalization Clip Concat Conv ConvTranspose DepthToSpace Flatten Gemm GlobalAveragePool "
     "HardSigmoid HardSwish LeakyRelu MatMul Max MaxPool Mul PRelu Pad ReduceMax ReduceMean Relu Reshape Resize Sigmoid "
-    "Slice Softmax SpaceToDepth Split Squeeze Sub Transpose Unsqueeze".split()
+    "Slice Softmax SpaceToDepth Split Squeeze Sub Transpose Unsqueeze"
 )
+ON_DEVICE = frozenset(_ON_DEVICE.split())
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,7 @@ def _window_reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
     strides = list(attribute(node, "strides", []))
     if any(stride > limits.stride for stride in strides):
         yield f"strides {strides}: the NPU takes at most {limits.stride}"
-    padded = any(attribute(node, "pads", [])) or attribute(node, "auto_pad", b"NOTSET") in (
-        b"SAME_UPPER",
-        b"SAME_LOWER",
-    )
+    padded = any(attribute(node, "pads", [])) or attribute(node, "auto_pad", b"").startswith(b"SAME")
     if node.op_type == "AveragePool" and padded and not attribute(node, "count_include_pad", 0):
         yield "count_include_pad=0 with padding: the NPU divides by the whole window"
 

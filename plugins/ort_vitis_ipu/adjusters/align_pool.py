@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 def _data_input(plan: Plan, node: NodeProto) -> str:
     """The tensor that the pool reads from memory: behind a Pad that is fused into it."""
-    pad = plan.graph.producer(node.input[0])
-    fused = pad is not None and pad.op_type == "Pad" and node.input[0] in plan.fused
-    return pad.input[0] if fused and pad is not None else node.input[0]
+    tensor: str = node.input[0]
+    producer = plan.graph.producer(tensor)
+    if producer is not None and producer.op_type == "Pad" and tensor in plan.fused:
+        tensor = producer.input[0]
+    return tensor
 
 
 @adjuster("AlignPool", ops=("MaxPool", "AveragePool", "GlobalAveragePool"), target="ipu_cnn")
