@@ -1,0 +1,84 @@
+"""Hardware rules bound positions; of all positions within the bounds, those of least squared error are taken."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..plan import Bound, Move, Plan
+from .search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+__all__ = ["Solution", "adjust_plan", "solve"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A position for each tensor, and a line for each bound that does not hold there."""
+
+    positions: dict[str, int]
+    violations: list[str]
+
+
+def solve(
+    start: Mapping[str, int],
+    costs: Mapping[str, Callable[[int], float]],
+    fixed: Collection[str],
+    bounds: Sequence[Bound],
+) -> Solution:
+    """Positions of least total cost within all bounds; equal costs: nearest to what the original tool would choose.
+
+    A tensor without costs moves freely; one that is fixed, or that no violated bound reaches, stays. Where bounds
+    contradict each other, their total excess is least.
+    """
+    positions = Search(start, costs, fixed, bounds).run()
+    return Solution(positions, [bound.describe(positions) for bound in bounds if bound.excess(positions)])
+
+
+def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[str]]:
+    """Move the tensors of ``plan`` into the bounds: what moved and which rules made it, and what cannot hold."""
+    start = plan.current()
+    costs, fixed = _costs(plan, start)
+    solution = solve(start, costs, fixed, bounds)
+    moves = _moves(start, solution.positions, bounds)
+    for move in moves:
+        plan.tensors[move.tensor].move(move.after)
+    return moves, solution.violations
+
+
+def _costs(plan: Plan, start: Mapping[str, int]) -> tuple[dict[str, Callable[[int], float]], set[str]]:
+    """The summed relative error of each group, and the groups with a fixed member."""
+    errors: dict[str, list[Callable[[int], float]]] = {}
+    fixed = set()
+    for tensor in plan:
+        leader = plan.leader(tensor.name)
+        if leader in start:
+            if tensor.fixed:
+                fixed.add(leader)
+            if tensor.curve is not None:
+                errors.setdefault(leader, []).append(tensor.curve.error)
+    return {leader: _summed(parts) for leader, parts in errors.items()}, fixed
+
+
+def _summed(errors: list[Callable[[int], float]]) -> Callable[[int], float]:
+    return lambda position: sum(error(position) for error in errors)
+
+
+def _moves(before: Mapping[str, int], after: Mapping[str, int], bounds: Sequence[Bound]) -> list[Move]:
+    touching: dict[str, list[Bound]] = {name: [] for name in before if before[name] != after[name]}
+    for bound in bounds:
+        for name in bound.variables:
+            if name in touching:
+                touching[name].append(bound)
+    moves = []
+    undone = dict(after)
+    for name, concerned in touching.items():
+        undone[name] = before[name]
+        rules = [bound.rule for bound in concerned if bound.excess(before) or bound.excess(undone)]
+        undone[name] = after[name]
+        rules = rules or [bound.rule for bound in concerned]
+        moves.append(Move(name, before[name], after[name], tuple(dict.fromkeys(rules))))
+    return moves
