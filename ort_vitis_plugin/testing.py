@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from .declarations import Transform, declared_options
 from .graph import Graph
@@ -37,15 +37,22 @@ LEVELS = (
 )
 
 
-def graph(text: str, opset: int = 17, *, ir_version: int = IR_VERSION) -> ModelProto:
-    """A model in ONNX's text form; without a header it gets this opset. Shapes are inferred."""
+def graph(
+    text: str, opset: int = 17, constants: Mapping[str, NDArray[Any]] | None = None, *, ir_version: int = IR_VERSION
+) -> ModelProto:
+    """A model in ONNX's text form; without a header it gets this opset. Shapes are inferred.
+
+    ``constants`` become initializers; an output written as ``float[] y`` takes the shape that follows.
+    """
     if not text.lstrip().startswith("<"):
         text = f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{text}'
-    return onnx.shape_inference.infer_shapes(onnx.parser.parse_model(text), data_prop=True)
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in (constants or {}).items())
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
 def random_feeds(model: ModelProto, seed: int = 0) -> Tensors:
-    """A value for every input that is no initializer: N(0, 1) for floats, 0 or 1 for integers; unknown dimensions are 2."""
+    """A value for every input that is no initializer: N(0, 1) for floats, 0 or 1 for integers; unknown sizes are 2."""
     generator = np.random.default_rng(seed)
     known = {tensor.name for tensor in model.graph.initializer}
     feeds: Tensors = {}

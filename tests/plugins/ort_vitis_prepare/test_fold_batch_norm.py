@@ -12,29 +12,15 @@ from ort_vitis_plugin.testing import check_transform, graph, op_types
 from ort_vitis_prepare.fold_batch_norm import fold_batch_norm
 
 OPSETS = (10, 11, 13, 15, 17, 18, 21, 23)
-NORM = "g, o, m, v"
 
 
-def with_constants(model: ModelProto, **shapes: tuple[int, ...]) -> ModelProto:
-    """Random constants; those named v are variances."""
+def network(body: str, opset: int = 17, shape: str = "1, 4, 6, 6", **shapes: tuple[int, ...]) -> ModelProto:
+    """Normalization parameters g, o, m, v of four channels, and random constants of the given shapes."""
     generator = np.random.default_rng(1)
-    for name, shape in shapes.items():
-        array = generator.standard_normal(shape).astype(np.float32)
-        array = np.abs(array) + 0.1 if name.startswith("v") else array
-        model.graph.initializer.append(numpy_helper.from_array(array, name))
-    return model
-
-
-def network(body: str, opset: int = 17, channels: int = 4, shape: str = "1, 4, 6, 6", **shapes: tuple[int, ...]):
-    text = f"t (float[{shape}] x) => (float[?] y) {{ {body} }}"
-    model = graph(text, opset)
-    rank = {name: (channels,) for name in ("g", "o", "m", "v")}
-    model = with_constants(model, **rank, **shapes)
-    del model.graph.output[0].type.tensor_type.shape.dim[:]
-    model.graph.output[0].type.tensor_type.ClearField("shape")
-    from onnx.shape_inference import infer_shapes
-
-    return infer_shapes(model, data_prop=True)
+    constants = {name: generator.standard_normal(size).astype(np.float32) for name, size in shapes.items()}
+    constants |= {name: generator.standard_normal(4).astype(np.float32) for name in ("g", "o", "m")}
+    constants["v"] = generator.uniform(0.1, 2.0, 4).astype(np.float32)
+    return graph(f"t (float[{shape}] x) => (float[] y) {{ {body} }}", opset, constants)
 
 
 KEPT = {
@@ -126,7 +112,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("opset", (11, 15, 21))
+@pytest.mark.parametrize("opset", [11, 15, 21])
 @pytest.mark.parametrize("case", ROWS)
 def test_folds_into_products_of_matrices(case: str, opset: int) -> None:
     body, shapes, expected = ROWS[case]
