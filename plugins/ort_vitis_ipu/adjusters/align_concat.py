@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Bound, adjuster
+from ort_vitis_plugin.api import Bound, adjuster, largest
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -19,4 +19,4 @@ def align_concat(plan: Plan, node: NodeProto) -> Iterator[Bound]:
     """Every input of a Concat takes the position of its output."""
     y = plan.position(plan.output_of(node))
     for part in plan.positions(*dict.fromkeys(node.input)):
-        yield Bound(part - y, low=0, high=0, prefer=y)
+        yield Bound(part - y, low=0, high=0, prefer=largest(part, y))

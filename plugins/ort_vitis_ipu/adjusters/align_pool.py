@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Bound, adjuster
+from ort_vitis_plugin.api import Bound, adjuster, largest
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -27,4 +27,4 @@ def _data_input(plan: Plan, node: NodeProto) -> str:
 def align_pool(plan: Plan, node: NodeProto) -> Iterator[Bound]:
     """The output of a pooling node takes the position of its input."""
     x, y = plan.positions(_data_input(plan, node), plan.output_of(node))
-    yield Bound(x - y, low=0, high=0, prefer=y)
+    yield Bound(x - y, low=0, high=0, prefer=largest(x, y))

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import Transform
+from .avg_pool import avg_pool
+from .hard_sigmoid import hard_sigmoid
+from .leaky_relu import leaky_relu
+from .reduce_mean import reduce_mean
+from .sigmoid import sigmoid
+from .softmax import softmax
 
-SIMULATION: list[Transform] = []
+SIMULATION = [leaky_relu, sigmoid, hard_sigmoid, avg_pool, reduce_mean, softmax]

@@ -1,0 +1,53 @@
+"""The DPU averages a window by a multiplication and a shift.
+
+The factor belongs to the kernel, not to a position in the image: windows over the border get it too. What they
+average is ONNX's to say (``count_include_pad``, ``ceil_mode``): a compiler that cannot honour it leaves the pool
+to the CPU, which the forecast of placement tells.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.api import Stage, attribute, transform
+
+from .factor import declines, has_factor, insert_factor
+from .reciprocal import pool_factor
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ort_vitis_plugin.api import Graph, Run
+
+
+def _kernel(graph: Graph, node: NodeProto) -> tuple[int, ...] | None:
+    if node.op_type == "AveragePool":
+        return tuple(attribute(node, "kernel_shape", ())) or None
+    spatial = (graph.shape(node.input[0]) or ())[2:]
+    sides = tuple(side for side in spatial if isinstance(side, int) and side > 0)
+    return sides if sides and len(sides) == len(spatial) else None
+
+
+@transform(
+    "ConvertAvgPoolToDPUVersion",
+    stage=Stage.SIMULATE,
+    target="ipu_cnn",
+    needs="SimulateDPU",
+    changes_function=True,
+)
+def avg_pool(graph: Graph, run: Run | None) -> int:
+    """Multiply an AveragePool or GlobalAveragePool over n values by n * K / 2^s, what the DPU computes for 1."""
+    count = 0
+    for node in graph.of_type("AveragePool", "GlobalAveragePool"):
+        if has_factor(graph, node) or declines(graph, node, run):
+            continue
+        kernel = _kernel(graph, node)
+        if kernel is None:
+            graph.skip(node, f"the size of {node.input[0]} is not known before run time")
+            continue
+        factor = pool_factor(kernel)
+        if factor != 1.0:
+            insert_factor(graph, node, factor)
+            count += 1
+    return count

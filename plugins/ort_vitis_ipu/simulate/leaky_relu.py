@@ -1,0 +1,36 @@
+"""The DPU multiplies negative values by a slope of 8 fractional bits."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import helper
+
+from ort_vitis_plugin.api import Stage, attribute, transform
+
+from .factor import declines
+
+if TYPE_CHECKING:
+    from ort_vitis_plugin.api import Graph, Run
+
+
+@transform(
+    "ConvertLeakyReluToDPUVersion",
+    stage=Stage.SIMULATE,
+    target="ipu_cnn",
+    needs="SimulateDPU",
+    changes_function=True,
+)
+def leaky_relu(graph: Graph, run: Run | None) -> int:
+    """Round the slope of a LeakyRelu to 8 fractional bits: round(256 * alpha) / 256."""
+    count = 0
+    for node in graph.of_type("LeakyRelu"):
+        alpha = attribute(node, "alpha", 0.01)
+        rounded = round(256 * alpha) / 256
+        if rounded == alpha or declines(graph, node, run):
+            continue
+        del node.attribute[:]
+        node.attribute.append(helper.make_attribute("alpha", rounded))
+        count += 1
+    return count

@@ -1,0 +1,66 @@
+"""The DPU averages over any axes by a multiplication and a shift."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.api import Stage, attribute, transform
+
+from .factor import declines, has_factor, insert_factor
+from .reciprocal import mean_factor
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ort_vitis_plugin.api import Graph, Run
+
+
+def _axes(graph: Graph, node: NodeProto, rank: int) -> list[int] | None:
+    """The reduced axes: an attribute below opset 18, an input since; none given means all, or none at all."""
+    axes = attribute(node, "axes")
+    if len(node.input) > 1 and node.input[1]:
+        value = graph.array(node.input[1])
+        if value is None:
+            return None
+        axes = [int(axis) for axis in value.reshape(-1)]
+    if not axes:
+        return [] if attribute(node, "noop_with_empty_axes", 0) else list(range(rank))
+    return [axis % rank for axis in axes]
+
+
+def _reduced(graph: Graph, node: NodeProto) -> int | None:
+    """How many values are averaged, None where that is not known before run time."""
+    shape = graph.shape(node.input[0])
+    if not shape:
+        return None
+    axes = _axes(graph, node, len(shape))
+    if axes is None:
+        return None
+    sides = [side for side in (shape[axis] for axis in axes) if isinstance(side, int) and side > 0]
+    return math.prod(sides) if len(sides) == len(axes) else None
+
+
+@transform(
+    "ConvertReduceMeanToDPUVersion",
+    stage=Stage.SIMULATE,
+    target="ipu_cnn",
+    needs="SimulateDPU",
+    changes_function=True,
+)
+def reduce_mean(graph: Graph, run: Run | None) -> int:
+    """Multiply a ReduceMean over n values by n * K / 2^s, what the DPU computes for 1."""
+    count = 0
+    for node in graph.of_type("ReduceMean"):
+        if has_factor(graph, node) or declines(graph, node, run):
+            continue
+        number = _reduced(graph, node)
+        if number is None:
+            graph.skip(node, f"how many values of {node.input[0]} are averaged is not known before run time")
+            continue
+        factor = mean_factor(number)
+        if factor != 1.0:
+            insert_factor(graph, node, factor)
+            count += 1
+    return count

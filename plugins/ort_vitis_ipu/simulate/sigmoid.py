@@ -1,0 +1,37 @@
+"""The DPU has no exponential for a Sigmoid: it takes the straight lines of HardSigmoid."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import helper
+
+from ort_vitis_plugin.api import Stage, transform
+
+from .factor import declines
+
+if TYPE_CHECKING:
+    from ort_vitis_plugin.api import Graph, Run
+
+
+@transform(
+    "ConvertSigmoidToHardSigmoid",
+    stage=Stage.SIMULATE,
+    target="ipu_cnn",
+    needs="SimulateDPU",
+    changes_function=True,
+)
+def sigmoid(graph: Graph, run: Run | None) -> int:
+    """Replace Sigmoid by HardSigmoid: max(0, min(1, x / 6 + 0.5))."""
+    count = 0
+    for node in graph.of_type("Sigmoid"):
+        if declines(graph, node, run):
+            continue
+        node.op_type = "HardSigmoid"
+        node.attribute.extend([helper.make_attribute("alpha", 1 / 6), helper.make_attribute("beta", 0.5)])
+        count += 1
+    if count and run is not None:
+        # Who selected Sigmoid selected what stands for it.
+        run.op_types |= {"HardSigmoid"}
+    return count
