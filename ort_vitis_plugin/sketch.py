@@ -1,14 +1,17 @@
 """A tensor's values, counted so finely that the squared error of every 8-bit power-of-two position is exact.
 
 Values are counted by the upper 17 bits of their float32 pattern (sign, exponent, 8 mantissa bits). Inside a bin a
-value is affine in its 15 lower bits, so three integers per bin, n, sum(low) and sum(low^2), give count, sum and sum of
-squares exactly. Integers do not care about order: any split of the data over samples, threads or machines gives the
-same bits.
+value is affine in its 15 lower bits, so two integers per bin, n and sum(low), give count and sum exactly. Integers do
+not care about order: any split of the data over samples, threads or machines gives the same bits.
 
 At step 2^-p every rounding and clipping boundary is an odd multiple of 2^-(p+1); up to |q| = 256 those lie on bin
-edges, so all values of a bin round to the same q, and with the means m_b and the scatter W inside the bins,
+edges, so all values of a bin round to the same q, and with the means m_b of the bins
 
-    error(p) = W + sum_b n_b (m_b - q_b 2^-p)^2
+    error(p) = W + sum_b n_b (m_b - q_b 2^-p)^2        W = sum x^2 - sum_b n_b m_b^2
+
+where W is the same for every p. The one float is sum x^2: it is folded in a fixed order over pieces of 32,768 values
+counted from the start of every array given, and the pieces are added exactly, so it depends on neither threads nor the
+order of arrays. (Exact squares per bin would cost half as much time again and change no decision, for W is constant.)
 """
 # SPDX-License-Identifier: MIT
 
@@ -36,50 +39,44 @@ _LOW_MASK = (1 << LOW_BITS) - 1
 _KEYS = 1 << (32 - LOW_BITS)
 _SIGN = _KEYS >> 1
 _INFINITE = 0xFF << 8  # exponent 255: Inf and NaN
-_CHUNK = 1 << 20  # sums of squares of 15-bit integers stay below 2^53, so np.bincount adds them exactly
+PIECE = 1 << 15  # values whose squares are folded into one float
+LANES = 32  # partial sums of a piece, by index modulo 32, then halved until one is left
 _SMALL = 1 << 14  # below this, sorting is cheaper than a table of all keys
-_SQUARES_LIMIT = 1 << 62
-_HEADER = struct.Struct("<4sIQQQff")
+_CHUNK = 32 * PIECE  # bounds the working memory; sums of 15-bit integers stay far below 2^53
+_HEADER = struct.Struct("<4sIQQQff96s")
 _MAGIC = b"OVPS"
 _VERSION = 1
 
 
 @dataclass(frozen=True)
 class Bins:
-    """The touched bins, by ascending key: number of values, sum of their low bits, sum of the squares of those."""
+    """The touched bins, by ascending key: number of values, and sum of their low bits."""
 
     keys: Integers
     counts: Integers
     sums: Integers
-    squares: Integers
 
     @staticmethod
     def empty() -> Bins:
         """No bin at all."""
         nothing = np.zeros(0, np.int64)
-        return Bins(nothing, nothing, nothing, nothing)
+        return Bins(nothing, nothing, nothing)
 
     def __add__(self, other: Bins) -> Bins:
         if not len(self.keys):
             return other
         if not len(other.keys):
             return self
-        if np.array_equal(self.keys, other.keys):
-            return _checked(self.keys, self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
         keys = np.union1d(self.keys, other.keys)
-        columns = [np.zeros(len(keys), np.int64) for _ in range(3)]
+        counts, sums = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for bins in (self, other):
             at = np.searchsorted(keys, bins.keys)
-            for column, part in zip(columns, (bins.counts, bins.sums, bins.squares), strict=True):
-                column[at] += part
-        return _checked(keys, *columns)
+            counts[at] += bins.counts
+            sums[at] += bins.sums
+        return Bins(keys, counts, sums)
 
-
-def _checked(keys: Integers, counts: Integers, sums: Integers, squares: Integers) -> Bins:
-    # Both summands are below 2^62, so the sum is a true int64; one more addition might not be.
-    if int(squares.max()) >= _SQUARES_LIMIT:
-        raise CalibrationError("a sketch holds more than four thousand million values of one size; use fewer samples")
-    return Bins(keys, counts, sums, squares)
+    def __getitem__(self, which: NDArray[np.bool_]) -> Bins:
+        return Bins(self.keys[which], self.counts[which], self.sums[which])
 
 
 def _count(patterns: NDArray[np.uint32]) -> Bins:
@@ -88,14 +85,27 @@ def _count(patterns: NDArray[np.uint32]) -> Bins:
     low = (patterns & _LOW_MASK).astype(np.float64)
     if len(patterns) < _SMALL:
         used, at = np.unique(keys, return_inverse=True)
-        counts = np.bincount(at, minlength=len(used))
-        sums, squares = (np.bincount(at, weights, len(used)) for weights in (low, low * low))
+        counts, sums = np.bincount(at, minlength=len(used)), np.bincount(at, low, len(used))
     else:
         table = np.bincount(keys, minlength=_KEYS)
         used = np.flatnonzero(table)
-        counts = table[used]
-        sums, squares = (np.bincount(keys, weights, _KEYS)[used] for weights in (low, low * low))
-    return Bins(used.astype(np.int64), counts.astype(np.int64), sums.astype(np.int64), squares.astype(np.int64))
+        counts, sums = table[used], np.bincount(keys, low, _KEYS)[used]
+    return Bins(used.astype(np.int64), counts.astype(np.int64), sums.astype(np.int64))
+
+
+def _squares(row: NDArray[np.float32]) -> int:
+    """The sum of squares in units of 2^-298, the square of the least float32; each piece is folded in a fixed order."""
+    total = 0
+    for start in range(0, row.size, PIECE):
+        piece = row[start : start + PIECE]
+        lanes = np.zeros((-(-piece.size // LANES), LANES))
+        lanes.reshape(-1)[: piece.size] = piece
+        fold = np.add.reduce(lanes * lanes, axis=0)
+        while len(fold) > 1:
+            fold = fold[: len(fold) // 2] + fold[len(fold) // 2 :]
+        mantissa, exponent = math.frexp(fold[0])
+        total += int(mantissa * 2**53) << (exponent + 245) if exponent >= -245 else int(math.ldexp(fold[0], 298))
+    return total
 
 
 def as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
@@ -110,24 +120,28 @@ def as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
 class _View:
     """What the questions need of the bins: floats, computed once per state of the sketch."""
 
-    def __init__(self, bins: Bins, minimum: float, maximum: float) -> None:
+    def __init__(self, bins: Bins, energy: float, minimum: float, maximum: float) -> None:
         keys, n, sums = bins.keys, bins.counts, bins.sums
         exponent = (keys >> 8) & 0xFF
         self.top = (keys & 0xFF) + np.where(exponent > 0, 256, 0)  # the mantissa without its low bits
         self.shift = np.maximum(exponent, 1) - 150  # value = sign * (top * 2^15 + low) * 2^shift
         self.sign = np.where(keys >= _SIGN, -1, 1)
-        whole, rest = sums // n, sums % n
-        # sum (low - mean)^2 in integers that may wrap on the way: what remains is small and true.
-        scatter = (bins.squares - whole * (sums + rest)) - rest.astype(np.float64) ** 2 / n
-        self.constant = (rest == 0) & (scatter <= 0)
-        self.scatter = np.ldexp(np.maximum(scatter, 0.0), 2 * self.shift)
         self.n = n.astype(np.float64)
-        self.mean = self.sign * np.ldexp((self.top << LOW_BITS) + whole + rest / n, self.shift)
+        self.mean = self.sign * np.ldexp((self.top << LOW_BITS) + sums / self.n, self.shift)
+        scatter = energy - math.fsum(self.n * self.mean**2)
+        self.scatter = scatter if scatter > energy * 2.0**-46 else 0.0  # less is rounding
         near = np.ldexp((self.top << LOW_BITS).astype(np.float64), self.shift)
         far = near + np.ldexp(1.0, self.shift + LOW_BITS)
         self.low = np.clip(np.where(self.sign > 0, near, -far), minimum, maximum)
         self.high = np.clip(np.where(self.sign > 0, far, -near), minimum, maximum)
-        self.low[self.constant] = self.high[self.constant] = self.mean[self.constant]
+        point = (sums == 0) | (n == 1) | (self.scatter == 0)
+        self.low[point] = self.high[point] = self.mean[point]
+
+    @cached_property
+    def spread(self) -> Floats:
+        """sum (x - m)^2 per bin, estimated: a third of the most that the mean allows, as for even spread."""
+        spread: Floats = (self.n - 1) * (self.high - self.mean) * (self.mean - self.low) / 3
+        return spread
 
     @cached_property
     def cumulative(self) -> tuple[Floats, Floats]:
@@ -149,6 +163,7 @@ class Sketch:
         self._bins = Bins.empty()
         self._nans = 0
         self._infinities = 0
+        self._squares = 0
         self._minimum = math.inf
         self._maximum = -math.inf
         self._view: _View | None = None
@@ -162,15 +177,18 @@ class Sketch:
     def _add_chunk(self, row: NDArray[np.float32]) -> None:
         bins = _count(row.view(np.uint32))
         finite = (bins.keys & _INFINITE) != _INFINITE
+        where: NDArray[np.bool_] | bool = True
         if not finite.all():
             infinities = int(np.isinf(row).sum())
             self._infinities += infinities
             self._nans += int(bins.counts[~finite].sum()) - infinities
-            bins = Bins(bins.keys[finite], bins.counts[finite], bins.sums[finite], bins.squares[finite])
-            row = row[np.isfinite(row)]
-        if row.size:
-            self._minimum = min(self._minimum, float(row.min()))
-            self._maximum = max(self._maximum, float(row.max()))
+            bins = bins[finite]
+            where = np.isfinite(row)
+            row = np.where(where, row, np.float32(0))  # where they were, so that pieces stay pieces
+        if len(bins.keys):
+            self._minimum = min(self._minimum, float(row.min(where=where, initial=np.inf)))
+            self._maximum = max(self._maximum, float(row.max(where=where, initial=-np.inf)))
+            self._squares += _squares(row)
             self._bins = self._bins + bins
         self._view = None
 
@@ -179,6 +197,7 @@ class Sketch:
         self._bins = self._bins + other._bins
         self._nans += other._nans
         self._infinities += other._infinities
+        self._squares += other._squares
         self._minimum = min(self._minimum, other._minimum)
         self._maximum = max(self._maximum, other._maximum)
         self._view = None
@@ -222,16 +241,16 @@ class Sketch:
     def sum(self) -> float:
         """Sum of the values, rounded once."""
         view, bins = self.view, self.bins
-        return self._total(view.sign * (bins.counts * (view.top << LOW_BITS) + bins.sums)) / (1 << 149)
+        column = view.sign * (bins.counts * (view.top << LOW_BITS) + bins.sums)
+        total = 0
+        for shift in np.unique(view.shift):
+            total += int(column[view.shift == shift].sum()) << (int(shift) + 149)
+        return total / (1 << 149)
 
     @property
     def sum_squares(self) -> float:
-        """Sum of the squared values, rounded once."""
-        view, bins = self.view, self.bins
-        # (top 2^15 + low)^2 = top^2 2^30 + top low 2^16 + low^2
-        columns = (bins.counts * view.top**2, bins.sums * view.top, bins.squares)
-        total = sum(self._total(column, 2) << up for column, up in zip(columns, (30, 16, 0), strict=True))
-        return total / (1 << 298)
+        """Sum of the squared values."""
+        return self._squares / (1 << 298)
 
     @property
     def mean(self) -> float:
@@ -242,21 +261,13 @@ class Sketch:
     def deviation(self) -> float:
         """Standard deviation of the values."""
         view, mean = self.view, self.mean
-        return math.sqrt(float((view.scatter + view.n * (view.mean - mean) ** 2).sum()) / max(self.count, 1))
-
-    def _total(self, column: Integers, power: int = 1) -> int:
-        """sum column * 2^(power * shift) as an integer in units of 2^(-149 power)."""
-        total = 0
-        shift = self.view.shift
-        for step in np.unique(shift):
-            total += int(column[shift == step].sum()) << (power * (int(step) + 149))
-        return total
+        return math.sqrt((view.scatter + float((view.n * (view.mean - mean) ** 2).sum())) / max(self.count, 1))
 
     @property
     def view(self) -> _View:
         """The bins as floats."""
         if self._view is None:
-            self._view = _View(self.bins, self._minimum, self._maximum)
+            self._view = _View(self.bins, self.sum_squares, self._minimum, self._maximum)
         return self._view
 
     def exact(self, position: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> NDArray[np.bool_]:
@@ -273,8 +284,7 @@ class Sketch:
         """
         view = self.view
         steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
-        fixed = float(view.scatter.sum())
-        return np.array([fixed + _moving_error(view, step, qmin - zero_point, qmax - zero_point) for step in steps])
+        return np.array([_error(view, step, qmin - zero_point, qmax - zero_point) for step in steps])
 
     def percentile(self, q: float, *, absolute: bool = False) -> tuple[float, float]:
         """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent."""
@@ -349,25 +359,27 @@ class Sketch:
         """The whole state; the same data gives the same bytes in whatever order it came."""
         bins = self.bins
         header = _HEADER.pack(
-            _MAGIC, _VERSION, len(bins.keys), self._nans, self._infinities, self._minimum + 0.0, self._maximum + 0.0
+            *(_MAGIC, _VERSION, len(bins.keys), self._nans, self._infinities),
+            *(self._minimum + 0.0, self._maximum + 0.0, self._squares.to_bytes(96, "little")),
         )
-        columns = (bins.counts, bins.sums, bins.squares)
-        return b"".join([header, *(c.astype("<i8").tobytes() for c in columns), bins.keys.astype("<u4").tobytes()])
+        columns = (bins.counts.astype("<i8"), bins.sums.astype("<i8"), bins.keys.astype("<u4"))
+        return header + b"".join(column.tobytes() for column in columns)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sketch:
         """The sketch that ``to_bytes`` wrote."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise CalibrationError("these bytes are not a sketch")
-        _, version, size, nans, infinities, minimum, maximum = _HEADER.unpack_from(data)
+        _, version, size, nans, infinities, minimum, maximum, squares = _HEADER.unpack_from(data)
         if version != _VERSION:
             raise CalibrationError(f"a sketch of version {version} was found; this release reads version {_VERSION}")
-        if len(data) != _HEADER.size + 28 * size:
+        if len(data) != _HEADER.size + 20 * size:
             raise CalibrationError(f"a sketch of {size} bins was cut off: {len(data)} bytes")
         sketch = cls()
         sketch._nans, sketch._infinities, sketch._minimum, sketch._maximum = nans, infinities, minimum, maximum
-        columns = np.frombuffer(data, "<i8", 3 * size, _HEADER.size).reshape(3, size).astype(np.int64)
-        keys = np.frombuffer(data, "<u4", size, _HEADER.size + 24 * size).astype(np.int64)
+        sketch._squares = int.from_bytes(squares, "little")
+        columns = np.frombuffer(data, "<i8", 2 * size, _HEADER.size).reshape(2, size).astype(np.int64)
+        keys = np.frombuffer(data, "<u4", size, _HEADER.size + 16 * size).astype(np.int64)
         sketch._bins = Bins(keys, *columns)
         return sketch
 
@@ -391,23 +403,20 @@ def merged(sketches: Iterable[Sketch]) -> Sketch:
     return total
 
 
-def _moving_error(view: _View, step: float, low: int, high: int) -> float:
-    """sum n (m - q step)^2 over the bins of one code, and the model of uniform spread over the others."""
-    scaled = view.mean / step
-    codes = np.clip(np.rint(scaled), low, high)
-    error = view.n * (scaled - codes) ** 2
+def _error(view: _View, step: float, low: int, high: int) -> float:
+    """W + sum n (m - q step)^2, and for the bins of several codes the error of evenly spread values."""
+    error = view.n * (view.mean / step - np.clip(np.rint(view.mean / step), low, high)) ** 2
     reach = np.abs(view.mean).max(initial=0.0) / step
     if max(-low, high) > 256 and reach >= 256:
         first, last = view.low / step, view.high / step
-        mixed = (last - first >= 0.75) & (last > low) & (first < high) & ~view.constant
+        mixed = (last - first >= 0.75) & (last > low) & (first < high)
         if mixed.any():
             first, last = first[mixed], last[mixed]
             above, below = np.maximum(last - high, 0), np.maximum(low - first, 0)
             width = last - first
-            uniform = (width - above - below) / 12 + (above**3 + below**3) / 3
-            # The scatter of such bins is already in W; their error replaces it.
-            error[mixed] = view.n[mixed] * uniform / width - view.scatter[mixed] / step**2
-    return float(error.sum()) * step * step
+            error[mixed] = view.n[mixed] * ((width - above - below) / 12 + (above**3 + below**3) / 3) / width
+            return float(error.sum()) * step * step + float(view.spread[~mixed].sum())
+    return float(error.sum()) * step * step + view.scatter
 
 
 def _divergences(counts: Integers, candidates: Integers, quantized_bins: int) -> Floats:
