@@ -11,8 +11,9 @@ from onnx import NodeProto, TensorProto
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Graph
 
-# Cast knows bfloat16 since opset 13, Round exists since 11.
-CAST_OPSET, ROUND_OPSET = 13, 11
+# Cast knows bfloat16 since opset 13.
+CAST_OPSET = 13
+MAGIC = float(3 * 2**22)
 
 
 class Steps:
@@ -35,15 +36,17 @@ class Steps:
     def round(self, x: str) -> str:
         """x rounded to the nearest bfloat16, ties to even.
 
-        Without a Cast: with L = |q - q (1 - 2^-24)|, q = (2^23 + 1) x, the power of two next to |x| from above
-        (Rump, Zimmermann, Boldo, Melquiond 2009), bfloat16's last bit is u = 2^-8 L, and the result round(x / u) u.
+        Without a Cast: with q = (2^23 + 1) x, L = |q - q (1 - 2^-24)| is the power of two next to |x| from below
+        (after Rump, Zimmermann, Boldo, Melquiond 2009), u = 2^-7 L the last bit of a bfloat16 there, and the result
+        (x / u + M - M) u: beside M = 3 * 2^22 a float32 has no fraction left, so the sum rounds.
         """
         if self.graph.opset >= CAST_OPSET:
             return self("Cast", self("Cast", x, to=TensorProto.BFLOAT16), to=TensorProto.FLOAT)
         q = self("Mul", x, float(2**23 + 1))
         power = self("Abs", self("Sub", q, self("Mul", q, 1 - 1 / 2**24)))
-        unit = self("Max", self("Mul", power, 1 / 2**8), 1 / 2**100)
-        return self("Mul", self("Round", self("Div", x, unit)), unit)
+        unit = self("Max", self("Mul", power, 1 / 2**7), 1 / 2**100)
+        whole = self("Sub", self("Add", self("Div", x, unit), MAGIC), MAGIC)
+        return self("Mul", whole, unit)
 
     def finish(self, name: str) -> None:
         """Let the last node write the operation's output, under the operation's name."""

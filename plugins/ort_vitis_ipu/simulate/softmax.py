@@ -15,7 +15,7 @@ from onnx import NodeProto, TensorProto
 
 from ort_vitis_plugin.api import Stage, attribute, transform
 
-from .bfloat16 import ROUND_OPSET, Steps
+from .bfloat16 import Steps
 from .factor import declines
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ def _axes(graph: Graph, node: NodeProto) -> list[int] | None:
 
 
 def _reason(graph: Graph, node: NodeProto) -> str | None:
-    if graph.opset < ROUND_OPSET:
-        return f"opset {graph.opset} has neither a Cast to bfloat16 nor Round"
     if graph.element_type(node.input[0]) not in (0, TensorProto.FLOAT):
         return "its input is not float32"
     return "the rank of its input is unknown" if _axes(graph, node) is None else None
