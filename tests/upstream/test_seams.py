@@ -81,6 +81,13 @@ CALLS = {
         "nodes_to_quantize, nodes_to_exclude, op_types_to_quantize, extra_options"
     ),
     "onnx_quantizer:ONNXQuantizer.quantize_model": "self",
+    "onnx_quantizer:ONNXQuantizer.should_quantize_node": "self, node",
+    "onnx_quantizer:ONNXQuantizer.calculate_quantization_params": "self",
+    "onnx_quantizer:ONNXQuantizer.quantize_bias_static": "self, bias_name, input_name, weight_name, beta",
+    "onnx_quantizer:ONNXQuantizer._get_dynamic_input_quantization_params_uint8": (
+        "self, input_name, nodes_list, initial_type"
+    ),
+    "base_quantizer:QuantizationParams": "zero_point=, scale=, quant_type=",
     # Calibrators, which we subclass.
     "calibrate:CalibraterBase.__init__": CALIBRATER,
     "calibrate:CalibraterBase.set_execution_providers": "self, execution_providers",
@@ -97,10 +104,13 @@ CALLS = {
     # Helpers.
     "quant_utils:load_model_with_shape_infer": "model_path",
     "quant_utils:save_and_reload_model_with_shape_infer": "model",
+    "quant_utils:add_infer_metadata": "model",
+    "quant_utils:get_qmin_qmax_for_qType": "qType",
     "quant_utils:compute_scale_zp": "rmin, rmax, qmin, qmax, symmetric=, min_real_range=",
     "onnx_model:ONNXModel.__init__": "self, model",
     "onnx_model:ONNXModel.save_model_to_file": "self, output_path, use_external_data_format",
     "onnx_model:ONNXModel.clean_initializers": "self",
+    "onnx_model:ONNXModel.topological_sort": "self",
 }
 
 # What a function looks up, in this order, through globals or its object, so that we can put ours in place.
@@ -117,6 +127,7 @@ ROUTES = {
         "remove_nodes",
         "clean_initializers",
     ],
+    "onnx_quantizer:ONNXQuantizer.__init__": ["fuse_dynamic_quant", "calculate_quantization_params"],
     "quantize:quantize": ["quantize_static"],
     "quantize:quantize_static": ["create_calibrator", "collect_data", "compute_data", "QDQQuantizer", "quantize_model"],
 }
