@@ -78,13 +78,13 @@ def test_the_function_looks_the_same(function: Callable[..., object]) -> None:
     def looks() -> dict[str, object]:
         return {
             "signature": inspect.signature(function),
-            "defaults": function.__defaults__,  # type: ignore[attr-defined]
+            "defaults": function.__defaults__,
             "doc": function.__doc__,
             "name": (function.__module__, function.__qualname__),
-            "code name": (function.__code__.co_name, function.__code__.co_qualname),  # type: ignore[attr-defined]
+            "code name": (function.__code__.co_name, function.__code__.co_qualname),
             "source": inspect.getsource(function),
             "pickled": pickle.loads(pickle.dumps(function)) is function,
-            "globals": list(function.__globals__),  # type: ignore[attr-defined]
+            "globals": list(function.__globals__),
             "attributes": dict(vars(function)),
         }
 
@@ -292,11 +292,11 @@ def _other_parameters(model_input: object, model_output: object) -> None: ...
 
 
 def _other_body(  # the parameters of quantize_static, nothing of its body
-    model_input=None, model_output=None, calibration_data_reader=None, quant_format=None, op_types_to_quantize=None,
-    per_channel=False, reduce_range=False, activation_type=None, weight_type=None, nodes_to_quantize=None,
-    nodes_to_exclude=None, use_external_data_format=False, calibrate_method=None, extra_options=None,
-):  # type: ignore[no-untyped-def]  # fmt: skip
-    return None
+    model_input: object, model_output: object, calibration_data_reader: object, quant_format: object,
+    op_types_to_quantize: object, per_channel: object, reduce_range: object, activation_type: object,
+    weight_type: object, nodes_to_quantize: object, nodes_to_exclude: object, use_external_data_format: object,
+    calibrate_method: object, extra_options: object,
+) -> None: ...  # fmt: skip
 
 
 def _var_keywords(**named: object) -> None: ...
