@@ -7,9 +7,11 @@ function of ORT must still look up where we put something else.
 
 from __future__ import annotations
 
+import ast
 import dis
 import importlib
 import inspect
+import textwrap
 from types import FunctionType
 from typing import Any
 
@@ -44,37 +46,33 @@ CALLS = {
         "extra_options="
     ),
     "shape_inference:quant_pre_process": "input_model, output_model_path, skip_optimization, skip_onnx_shape",
-    # The quantizer, cut into mark, plan and emit (quantizer.py).
+    # The quantizer, of which the marking half is ORT's: overridden, or called by us (quantizer.py).
     "qdq_quantizer:QDQQuantizer.__init__": "self, " + QUANTIZER,
-    "qdq_quantizer:QDQQuantizer.quantize_model": "self",
     "qdq_quantizer:QDQQuantizer.should_quantize_node": "self, node",
-    "qdq_quantizer:CreateQDQQuantizer": "onnx_quantizer, node",
     "qdq_quantizer:QDQQuantizer.calc_graph_quant_params": "self",
-    "qdq_quantizer:QDQQuantizer.calc_quant_params": "self, tensor_data, quant_overrides",
-    "qdq_quantizer:QDQQuantizer.adjust_tensor_ranges": "self",
-    "qdq_quantizer:QDQQuantizer._calc_initializer_quant_params": "self",
-    "qdq_quantizer:QDQQuantizer._adjust_weight_quant_params_for_bias_tensors": "self",
-    "qdq_quantizer:QDQQuantizer._quantize_normal_tensors": "self",
-    "qdq_quantizer:QDQQuantizer._quantize_sharing_param_tensors": "self",
-    "qdq_quantizer:QDQQuantizer._quantize_bias_tensors": "self",
-    "qdq_quantizer:QDQQuantizer._add_qdq_nodes_for_initializer": "self, weight_proto",
-    "qdq_quantizer:QDQQuantizer._create_qdq_nodes": (
-        "self, q_input, q_output, quant_node_name, dq_input, dq_output, dequant_node_name, " + EDGE
-    ),
-    "qdq_quantizer:QDQQuantizer._create_q_node": "self, q_input, q_output, quant_node_name, " + EDGE,
-    "qdq_quantizer:QDQQuantizer._create_dq_node": "self, dq_input, dq_output, dequant_node_name, " + EDGE,
-    "qdq_quantizer:QDQQuantizer._make_scale_zp_initializers": "self, param_name, quant_params, init_name_suffix",
-    "qdq_quantizer:QDQQuantizer._make_tensor_scale_zp_initializers": "self, tensor_name",
-    "qdq_quantizer:QDQQuantizer.quantize_bias_tensor": "self, node_name, bias_name, input_name, weight_name, beta",
+    "qdq_quantizer:QDQQuantizer.is_input_a_initializer": "self, input_name",
+    "qdq_quantizer:QDQQuantizer.is_valid_quantize_weight": "self, weight_name",
     "qdq_quantizer:QDQQuantizer.quantize_activation_tensor": "self, tensor_name",
     "qdq_quantizer:QDQQuantizer.quantize_weight_tensor": "self, tensor_name",
     "qdq_quantizer:QDQQuantizer.quantize_weight_tensor_per_channel": "self, tensor_name, axis",
     "qdq_quantizer:QDQQuantizer.quantize_output_same_as_input": "self, output_name, input_name, node_name",
-    "qdq_quantizer:QDQQuantizer.remove_nodes": "self",
+    "qdq_quantizer:QDQQuantizer.quantize_bias_tensor": "self, node_name, bias_name, input_name, weight_name, beta",
+    "qdq_quantizer:QDQQuantizer.try_replacing_upstream_output": "self, upstream_output_name, output_name",
     "qdq_quantizer:QDQQuantizer.is_tensor_quantized": "self, tensor_name",
     "qdq_quantizer:QDQQuantizer.is_tensor_per_channel": "self, tensor_name, default_axis, op_type=",
+    "qdq_quantizer:QDQQuantizer._is_tensor_quantizable": "self, tensor_name",
+    "qdq_quantizer:QDQQuantizer._get_tensor_type": "self, tensor_name",
+    "qdq_quantizer:QDQBiasQuantInfo": "node_name, input_name, weight_name, beta",
+    "qdq_quantizer:QDQTensorQuantInfo": "tensor_type=, quant_para_provider=, axis=, data_type=",
     "operators.qdq_base_operator:QDQOperatorBase.__init__": "self, onnx_quantizer, onnx_node",
     "operators.qdq_base_operator:QDQOperatorBase.quantize": "self",
+    "onnx_model:ONNXModel.initializer": "self",
+    "onnx_model:ONNXModel.nodes": "self",
+    "onnx_model:ONNXModel.get_initializer": "self, name",
+    "onnx_model:ONNXModel.get_constant_value": "self, output_name",
+    "onnx_model:ONNXModel.get_tensor_type": "self, tensor_name",
+    "onnx_model:ONNXModel.is_graph_output": "self, output_name",
+    "onnx_model:ONNXModel.is_graph_input": "self, tensor_name",
     # The other quantizer, for QOperator (legacy.py).
     "onnx_quantizer:ONNXQuantizer.__init__": (
         "self, model, per_channel, reduce_range, mode, static, weight_qType, activation_qType, tensors_range, "
@@ -102,31 +100,16 @@ CALLS = {
     "calibrate:TensorsData.__init__": "self, calibration_method, data",
     "calibrate:CalibrationDataReader.get_next": "self",
     # Helpers.
-    "quant_utils:load_model_with_shape_infer": "model_path",
-    "quant_utils:save_and_reload_model_with_shape_infer": "model",
     "quant_utils:add_infer_metadata": "model",
     "quant_utils:get_qmin_qmax_for_qType": "qType",
     "quant_utils:compute_scale_zp": "rmin, rmax, qmin, qmax, symmetric=, min_real_range=",
     "onnx_model:ONNXModel.__init__": "self, model",
-    "onnx_model:ONNXModel.save_model_to_file": "self, output_path, use_external_data_format",
-    "onnx_model:ONNXModel.clean_initializers": "self",
     "onnx_model:ONNXModel.topological_sort": "self",
 }
 
 # What a function looks up, in this order, through globals or its object, so that we can put ours in place.
 ROUTES = {
-    "qdq_quantizer:QDQQuantizer.quantize_model": [
-        "should_quantize_node",
-        "CreateQDQQuantizer",
-        "quantize",
-        "_calc_initializer_quant_params",
-        "_adjust_weight_quant_params_for_bias_tensors",
-        "_quantize_normal_tensors",
-        "_quantize_sharing_param_tensors",
-        "_quantize_bias_tensors",
-        "remove_nodes",
-        "clean_initializers",
-    ],
+    "qdq_quantizer:QDQQuantizer.__init__": ["calc_graph_quant_params"],
     "onnx_quantizer:ONNXQuantizer.__init__": ["fuse_dynamic_quant", "calculate_quantization_params"],
     "quantize:quantize": ["quantize_static"],
     "quantize:quantize_static": ["create_calibrator", "collect_data", "compute_data", "QDQQuantizer", "quantize_model"],
@@ -135,20 +118,13 @@ ROUTES = {
 # What a QDQQuantizer carries once it is built.
 ATTRIBUTES = [
     "model",
-    "tensors_range",
     "tensors_to_quantize",
     "bias_to_quantize",
-    "nodes_to_remove",
     "initializers",
-    "initializer_quant_params",
-    "quantization_params",
-    "quantized_value_map",
-    "tensor_to_its_receiving_nodes",
     "tensor_quant_overrides",
     "quantize_bias",
     "add_qdq_pair_to_weight",
     "dedicated_qdq_pair",
-    "qdq_op_domain",
     "opset_version",
     "extra_options",
 ]
@@ -197,6 +173,22 @@ def test_attributes() -> None:
     int8 = quantization.QuantType.QInt8
     quantizer = resolve("qdq_quantizer:QDQQuantizer")(model, False, False, int8, int8, ranges, [], [], ["MatMul"], {})
     assert not [attribute for attribute in ATTRIBUTES if not hasattr(quantizer, attribute)]
+    assert resolve("qdq_quantizer:QDQQuantTensorType.WEIGHT")
+
+
+def test_handlers_ask_nothing_that_our_model_answers_by_searching() -> None:
+    """ORT's QDQ handlers reach the model only through what `IndexedModel` answers from its index."""
+    from ort_vitis_plugin.quantizer import IndexedModel
+
+    handlers = {*resolve("registry:QDQRegistry").values(), resolve("operators.qdq_base_operator:QDQOperatorBase")}
+    asked = set()
+    for handler in handlers:
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(handler)))):
+            match node:
+                case ast.Attribute(value=ast.Attribute(value=ast.Attribute(attr="quantizer"), attr="model"), attr=name):
+                    asked.add(name)
+    assert "initializer" in asked
+    assert asked - {"model"} <= vars(IndexedModel).keys()
 
 
 def test_swapped_functions_are_plain_python() -> None:
