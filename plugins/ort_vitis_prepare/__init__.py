@@ -12,6 +12,8 @@ from ort_vitis_plugin.api import Declaration, hookimpl
 def vitis_declare() -> Iterator[Declaration]:
     """In the order in which they run."""
     from .bn_to_conv import bn_to_conv
+    from .cle.equalize import equalize
+    from .cle.options import EqualizationOptions
     from .clip6_to_relu import clip6_to_relu
     from .clip_to_relu import clip_to_relu
     from .fold_batch_norm import fold_batch_norm
@@ -21,4 +23,6 @@ def vitis_declare() -> Iterator[Declaration]:
     yield clip6_to_relu
     yield fold_batch_norm
     yield bn_to_conv
+    yield EqualizationOptions
+    yield equalize
     yield clip_to_relu

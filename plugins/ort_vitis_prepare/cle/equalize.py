@@ -1,0 +1,111 @@
+"""Move a factor per channel from one layer to the next until both use the range of their scale alike.
+
+For layers 0 ... k, all but the first and last depthwise, with ranges r_j of channel i:
+
+    m = (r_0 r_1 ... r_k) ^ 1/(k + 1)           what every layer's channel shall have
+    s_j = (m / r_0) ... (m / r_j)               factor between layer j and j + 1
+    w_j' = w_j s_j / s_(j-1),  b_j' = b_j s_j
+
+For two layers that is s = sqrt(r_1 / r_0). Where a range is 0, or all are small, s = 1. What lies between two layers
+is positively homogeneous, so that the model computes the same (outputs agree within 1e-4 of their largest value).
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ort_vitis_plugin.api import Graph, Run, Stage, transform
+
+from .layer import Layer
+from .options import EqualizationOptions
+from .pairs import Seam, seams
+
+if TYPE_CHECKING:
+    from .layer import Channels
+
+MOST_SWEEPS = 1000
+SETTLED = 1e-4  # a factor closer to 1 than this is no rewrite
+DEFAULTS = EqualizationOptions({known.key: known.default for known in EqualizationOptions.options()})
+
+
+def chains(found: list[Seam]) -> list[list[Seam]]:
+    """Seams in runs that share depthwise layers: those are equalized together."""
+    behind = {id(seam.head): seam for seam in found}
+    inner = {id(seam.tail) for seam in found if seam.tail.depthwise}
+    runs = []
+    for seam in found:
+        if id(seam.head) in inner:
+            continue
+        run = [seam]
+        while run[-1].tail.depthwise and (following := behind.get(id(run[-1].tail))) is not None:
+            run.append(following)
+        runs.append(run)
+    return runs
+
+
+def factors(run: list[Seam], options: EqualizationOptions) -> list[Channels]:
+    """s_j for every seam of a run."""
+    append_bias = options.scale_append_bias
+    ranges = [seam.head.row_range(append_bias=append_bias) for seam in run]
+    ranges.append(run[-1].tail.column_range(run[-1].repeat))
+    stacked = np.stack(ranges)
+    usable = (stacked > 0).all(axis=0)
+    if options.scale_use_threshold:
+        usable &= stacked.sum(axis=0) >= options.weight_threshold / 2 * len(stacked)
+    logs = np.log(np.where(usable, stacked, 1.0))
+    return list(np.exp(np.cumsum(logs.mean(axis=0) - logs, axis=0))[:-1])
+
+
+def sweep(runs: list[list[Seam]], options: EqualizationOptions) -> None:
+    """Equalize every run once, front to back."""
+    for run in runs:
+        for seam, s in zip(run, factors(run, options), strict=True):
+            seam.head.out_scale *= s
+            seam.tail.in_scale *= np.repeat(s, seam.repeat)
+
+
+def settle(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions) -> int:
+    """Sweep as often as asked, or until mean |dw| summed over layers is at most the threshold; returns the sweeps."""
+    if options.steps != -1:
+        for _ in range(options.steps):
+            sweep(runs, options)
+        return options.steps
+    before = [layer.magnitude() for layer in layers]
+    for number in range(1, MOST_SWEEPS + 1):
+        sweep(runs, options)
+        after = [layer.magnitude() for layer in layers]
+        change = sum(float(np.abs(new - old).mean()) for new, old in zip(after, before, strict=True))
+        if change <= options.total_layer_diff_threshold:
+            return number
+        before = after
+    return MOST_SWEEPS
+
+
+@transform(
+    "CrossLayerEqualization",
+    stage=Stage.PREPARE,
+    default=None,
+    after=("ReplaceClip6Relu", "FoldBatchNorm", "ConvertBNToConv"),
+)
+def equalize(graph: Graph, run: Run | None = None) -> int:
+    """Equalize the channel ranges of consecutive layers, where include_cle asks for it."""
+    if run is not None and not run.call.include_cle:
+        return 0
+    options = DEFAULTS if run is None else run.options[EqualizationOptions]
+    found = seams(graph, run)
+    layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
+    sweeps = settle(chains(found), layers, options)
+    moved = [seam for seam in found if np.abs(np.log(seam.head.out_scale)).max() > SETTLED]
+    if not moved:
+        return 0
+    for layer in layers:
+        layer.write(graph)
+    if run is not None:
+        largest = max(float(np.abs(np.log(seam.head.out_scale)).max()) for seam in moved)
+        run.report.note(
+            f"cross-layer equalization: {len(moved)} pairs in {sweeps} sweep(s), factors up to {np.exp(largest):.3g}"
+        )
+    return len(moved)

@@ -1,0 +1,38 @@
+"""How far, and where, equalization goes."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from ort_vitis_plugin.api import OptionGroup, option
+
+
+class EqualizationOptions(OptionGroup):
+    """Options of cross-layer equalization (``include_cle``)."""
+
+    steps: int = option(
+        1,
+        "Sweeps over all pairs of layers; -1: until the weights settle.",
+        key="CLESteps",
+        needs="IncludeCLE",
+        check=lambda steps: steps == -1 or steps >= 1,
+    )
+    total_layer_diff_threshold: float = option(
+        2e-7,
+        "CLESteps -1 stops when the layers' mean absolute weight changes of a sweep sum to no more than this.",
+        key="CLETotalLayerDiffThreshold",
+        needs="IncludeCLE",
+        check=lambda limit: limit >= 0,
+    )
+    scale_append_bias: bool = option(
+        True, "Let biases count in the range of a layer's channels.", key="CLEScaleAppendBias", needs="IncludeCLE"
+    )
+    scale_use_threshold: bool = option(
+        True, "Leave channels alone whose weights are small.", key="CLEScaleUseThreshold", needs="IncludeCLE"
+    )
+    weight_threshold: float = option(
+        0.5,
+        "A channel is small when the ranges of the pair's two layers sum to less than this.",
+        key="CLEWeightThreshold",
+        needs="CLEScaleUseThreshold",
+        check=lambda limit: limit >= 0,
+    )
