@@ -21,9 +21,11 @@ from .original import sequential_moves
 from .tables import Integers, excess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-MARGIN = 2  # positions beyond the start and the original's choice that are tried at first
+MARGIN = 2  # positions that are tried beyond those that satisfy a bound at once
+REACH = 12  # how far from there a small part is searched for other valleys of its curves
+SMALL = 64
 
 
 class Unions:
@@ -113,6 +115,8 @@ class Search:
     def run(self) -> dict[str, int]:
         """The positions of all tensors."""
         self.hint, active = sequential_moves(self.start, self.fixed, self.bounds)
+        for group in self.members.values():
+            self.hint.update(dict.fromkeys(group, min(self.hint[name] for name in group)))
         active = {index for index in active if self.free[index]}
         self.costs.touched = {name for index in active for name in self.free[index]}
         broken, solved, radius = active, set[frozenset[int]](), 1
@@ -120,7 +124,7 @@ class Search:
             for part in self.parts(active):
                 if part not in solved:
                     solved.add(part)
-                    self.positions.update(self.solve_part(part))
+                    self.solve_part(part)
             broken = {
                 index
                 for index, bound in enumerate(self.bounds)
@@ -130,9 +134,14 @@ class Search:
             radius *= 2
         return self.positions
 
-    def group(self, name: str) -> list[str]:
-        """All tensors that equalities tie to this one."""
-        return self.members[self.equal.find(name)]
+    def reach(self, name: str) -> Iterator[int]:
+        """Where a tensor is, where the original would move it, and where it satisfies a violated bound alone."""
+        yield self.start[name]
+        yield self.hint[name]
+        for index in self.touching[name]:
+            excess = self.bounds[index].excess(self.start)
+            yield self.start[name] + excess
+            yield self.start[name] - excess
 
     def around(self, indexes: set[int], radius: int) -> set[int]:
         """These bounds and those that share a tensor with them, ``radius`` times over."""
@@ -153,17 +162,15 @@ class Search:
             parts[linked.find(self.equal.find(self.free[index][0]))].append(index)
         return [frozenset(part) for part in parts.values()]
 
-    def solve_part(self, indexes: frozenset[int]) -> dict[str, int]:
-        """Positions of the tensors of these bounds. What is tied moves as one, unless the bounds cannot all hold."""
+    def solve_part(self, indexes: frozenset[int]) -> None:
+        """Place the tensors of these bounds. What is tied moves as one, unless the bounds cannot all hold."""
         names = {self.equal.find(name) for index in indexes for name in self.free[index]}
         groups = [self.members[name] for name in sorted(names)]
-        found = Part(self, indexes - self.equalities, groups).solve()
-        positions = self.positions | found
-        if not any(self.bounds[index].excess(positions) for index in indexes):
-            return found
-        singles = [[name] for group in groups for name in group]
-        ties = {index for (name,) in singles for index in self.touching[name] if index in self.equalities}
-        return Part(self, indexes | ties, singles).solve()
+        self.positions.update(Part(self, indexes - self.equalities, groups).solve())
+        if any(self.bounds[index].excess(self.positions) for index in indexes):
+            singles = [[name] for group in groups for name in group]
+            ties = {index for (name,) in singles for index in self.touching[name] if index in self.equalities}
+            self.positions.update(Part(self, indexes | ties, singles).solve())
 
 
 class Part:
@@ -175,36 +182,41 @@ class Part:
         self.variable = {name: at for at, group in enumerate(groups) for name in group}
         self.low, self.high = [], []
         for group in groups:
-            reach = [where[name] for name in group for where in (search.start, search.hint)]
+            reach = [position for name in group for position in search.reach(name)]
             self.low.append(max(min(reach) - MARGIN, MIN_POSITION))
             self.high.append(min(max(reach) + MARGIN, MAX_POSITION))
+        self.first = (tuple(self.low), tuple(self.high))
+        self.rows: list[Floats] = []
 
     def solve(self) -> dict[str, int]:
-        """Positions by name. As long as one is the last that was tried, more are."""
-        known = [min(self.search.hint[name] for name in group) for group in self.groups]
+        """Positions by name. More are tried as long as a better one may lie there."""
+        known = [self.search.hint[group[0]] for group in self.groups]
         while True:
-            sizes = [high - low + 1 for low, high in zip(self.low, self.high, strict=True)]
+            self.rows = [self.row(at) for at in range(len(self.groups))]
+            sizes = [len(row[0]) for row in self.rows]
             at = minimize(sizes, self.tables(), [p - low for p, low in zip(known, self.low, strict=True)])
             known = [low + value for low, value in zip(self.low, at, strict=True)]
-            if not self.widen(known):
+            if not self.widen(at):
                 return {name: known[variable] for name, variable in self.variable.items()}
 
-    def widen(self, positions: Sequence[int]) -> bool:
-        """Try more where the last one tried is the best."""
+    def widen(self, values: Sequence[int]) -> bool:
+        """Try more where the last one tried is the best, or costs less than the whole does now."""
+        total = sum(float(row[0][value]) for row, value in zip(self.rows, values, strict=True))
+        small = len(values) <= SMALL
         before = (tuple(self.low), tuple(self.high))
-        for at, position in enumerate(positions):
-            step = max(MARGIN, (self.high[at] - self.low[at]) // 2)
-            if position == self.low[at]:
-                self.low[at] = max(position - step, MIN_POSITION)
-            if position == self.high[at]:
-                self.high[at] = min(position + step, MAX_POSITION)
+        for at, value in enumerate(values):
+            cost = self.rows[at][0]
+            step = max(MARGIN, len(cost) // 2)
+            if value == 0 or (small and cost[:4].min() < total and self.low[at] > self.first[0][at] - REACH):
+                self.low[at] = max(self.low[at] - step, MIN_POSITION)
+            if value == len(cost) - 1 or (small and cost[-4:].min() < total and self.high[at] < self.first[1][at] + REACH):
+                self.high[at] = min(self.high[at] + step, MAX_POSITION)
         return before != (tuple(self.low), tuple(self.high))
 
     def tables(self) -> list[Table]:
         """The cost of each group, and the excess of each bound at a price that no saving can pay."""
-        rows = [self.row(at) for at in range(len(self.groups))]
-        price = 1.0 + 2.0 * sum(float(row[0].max()) for row in rows)
-        tables = [Table((at,), row) for at, row in enumerate(rows)]
+        price = 1.0 + 2.0 * sum(float(row[0].max()) for row in self.rows)
+        tables = [Table((at,), row) for at, row in enumerate(self.rows)]
         return tables + [self.table(bound, names, price) for bound, names in self.bounds]
 
     def row(self, at: int) -> Floats:
