@@ -15,7 +15,9 @@ from .declarations import (
     Declaration,
     Format,
     Fusion,
+    ModelTransform,
     OpQuantizer,
+    ScaleFormat,
     Stage,
     Target,
     Transform,
@@ -34,8 +36,10 @@ from .errors import (
 from .graph import Graph, attribute, captured_names, subgraphs
 from .hookspecs import hookimpl
 from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_db
-from .options import OptionGroup, option
+from .options import Option, OptionGroup, option
+from .parameters import ErrorCurve
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
+from .quantizer import PlannedQDQQuantizer
 from .report import Report
 from .request import Request, Run
 from .sketch import Sketch
@@ -51,15 +55,19 @@ __all__ = [
     "CallOptions",
     "CustomOpLibrary",
     "Declaration",
+    "ErrorCurve",
     "Expression",
     "Format",
     "Fusion",
     "Graph",
     "ModelError",
+    "ModelTransform",
     "OpQuantizer",
+    "Option",
     "OptionError",
     "OptionGroup",
     "Plan",
+    "PlannedQDQQuantizer",
     "Position",
     "PowerOfTwoMethod",
     "QDQOperatorBase",
@@ -71,6 +79,7 @@ __all__ = [
     "Request",
     "Role",
     "Run",
+    "ScaleFormat",
     "Sketch",
     "Stage",
     "Target",

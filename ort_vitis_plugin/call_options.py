@@ -35,6 +35,11 @@ class CallOptions(OptionGroup):
     random_data_reader_input_data_range: Any = option(
         None, "Range of random inputs: (low, high) for all or {name: (low, high)}; default [0, 1), integers 0 or 1."
     )
+    use_unsigned_relu: bool = option(
+        False,
+        "With ActivationSymmetric: outputs of Relu and of Clip from 0 are asymmetric, from 0 up.",
+        key="UseUnsignedReLU",
+    )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
     non_finite_samples: Literal["report", "error"] = option(
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."

@@ -17,6 +17,7 @@ from .declarations import (
     CustomOpLibrary,
     Format,
     Fusion,
+    ModelTransform,
     OpQuantizer,
     Stage,
     Target,
@@ -119,6 +120,10 @@ class Catalog:
 
     def fusions(self, lineage: list[str]) -> list[Fusion]:
         return [pair for pair in self.all(Fusion) if pair.target is None or pair.target in lineage]
+
+    def model_transforms(self) -> list[ModelTransform]:
+        """Rewrites of the whole model that come before anything else."""
+        return self.all(ModelTransform)
 
     def libraries(self) -> list[str]:
         """Paths of the custom-op libraries that plugins bring, of those that are built."""

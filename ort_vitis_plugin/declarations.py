@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .options import Option, OptionGroup
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
+    from onnx import ModelProto, NodeProto
 
     from .graph import Graph
     from .plan import Bound, Plan
@@ -118,6 +118,18 @@ class Transform:
 
 
 @dataclass(frozen=True)
+class ModelTransform:
+    """A rewrite of the whole model (functions, opset) before it is seen as a graph: ``apply(model) -> model``."""
+
+    key: str
+    doc: str
+    apply: Callable[[ModelProto], ModelProto]
+
+    def __call__(self, model: ModelProto) -> ModelProto:
+        return self.apply(model)
+
+
+@dataclass(frozen=True)
 class Adjuster:
     """A hardware rule: ``rule(plan, node)`` yields bounds on the positions around a node of one of the ``ops``."""
 
@@ -144,6 +156,16 @@ class Fusion:
     applies: Callable[[Graph, NodeProto, NodeProto], bool]
     option: Option | None = None
     target: str | None = None
+
+
+@dataclass(frozen=True)
+class ScaleFormat:
+    """A number format of scales: ``apply(scale)`` gives the nearest float32 scale that it can hold."""
+
+    key: str
+    doc: str
+    apply: Callable[[Any], Any]
+    option: Option
 
 
 @dataclass(frozen=True)
@@ -224,7 +246,7 @@ def is_declaration(value: object) -> bool:
     """Whether a hook may yield the value."""
     if isinstance(value, type):
         return issubclass(value, OptionGroup)
-    kinds = (Target, Format, Calibrator, OpQuantizer, Transform, Adjuster, Fusion, CustomOpLibrary)
+    kinds = (Target, Format, Calibrator, OpQuantizer, Transform, ModelTransform, Adjuster, Fusion, ScaleFormat, CustomOpLibrary)
     return isinstance(value, kinds)
 
 

@@ -59,7 +59,8 @@ class Graph:
 
     ``device_output`` maps a tensor inside one device operation to the tensor that the device writes
     (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
-    ``device_nodes`` names the nodes that only simulate.
+    ``device_nodes`` names the nodes that only simulate. ``stands_for`` maps the name of the node that ends the
+    simulation of an operation by several nodes to the node that it replaces: its tensors are quantized instead.
     """
 
     def __init__(self, model: ModelProto, *, copy: bool = True) -> None:
@@ -76,6 +77,7 @@ class Graph:
         self.values.update(self.outputs)
         self.device_output: dict[str, str] = {}
         self.device_nodes: set[str] = set()
+        self.stands_for: dict[str, NodeProto] = {}
         self.skips: list[Skip] = []
         self.step = ""
         self._producers: dict[str, NodeProto] = {}
@@ -109,6 +111,11 @@ class Graph:
     def consumers(self, tensor: str) -> list[NodeProto]:
         """Nodes that read the tensor, those whose bodies capture it included."""
         return list(self._consumers.get(tensor, {}).values())
+
+    def reads(self, node: NodeProto) -> set[str]:
+        """The tensors that a node reads, those that its bodies capture included."""
+        names = {tensor for tensor in node.input if tensor}
+        return names | captured_names(node) if any(subgraphs(node)) else names
 
     def sole_consumer(self, tensor: str) -> NodeProto | None:
         """The one node that reads the tensor, if it is read once and is no graph output."""
@@ -202,7 +209,7 @@ class Graph:
 
     def remove(self, node: NodeProto) -> None:
         del self.nodes[id(node)]
-        for tensor in self._reads(node):
+        for tensor in self.reads(node):
             self._consumers.get(tensor, {}).pop(id(node), None)
         for tensor in node.output:
             if self._producers.get(tensor) is node:
@@ -221,10 +228,10 @@ class Graph:
         self._names.add(tensor.name)
 
     def set_inputs(self, node: NodeProto, inputs: Iterable[str]) -> None:
-        for tensor in self._reads(node):
+        for tensor in self.reads(node):
             self._consumers.get(tensor, {}).pop(id(node), None)
         node.input[:] = list(inputs)
-        for tensor in self._reads(node):
+        for tensor in self.reads(node):
             self._consumers.setdefault(tensor, {})[id(node)] = node
 
     def set_outputs(self, node: NodeProto, outputs: Iterable[str]) -> None:
@@ -241,12 +248,23 @@ class Graph:
         """Let one node read ``new`` wherever it reads ``old``."""
         self.set_inputs(node, [new if tensor == old else tensor for tensor in node.input])
 
+    def redirect(self, node: NodeProto, old: str, new: str) -> None:
+        """Let one node read ``new`` in place of ``old``, in its bodies too."""
+        bodies = list(subgraphs(node))
+        if bodies:
+            # What the bodies capture is part of the index: take the node out of it while they change.
+            self.remove(node)
+            for body in bodies:
+                _rename_captured(body, old, new)
+            node.input[:] = [new if tensor == old else tensor for tensor in node.input]
+            self.add(node)
+        else:
+            self.replace_input(node, old, new)
+
     def replace_uses(self, old: str, new: str) -> None:
         """Let every node of this graph, bodies included, read ``new`` in place of ``old``; outputs keep their names."""
         for node in self.consumers(old):
-            for body in subgraphs(node):
-                _rename_captured(body, old, new)
-            self.replace_input(node, old, new)
+            self.redirect(node, old, new)
 
     def bypass(self, node: NodeProto) -> bool:
         """Remove a node that passes its first input on; False where graph input and output would have to be one."""
@@ -271,7 +289,7 @@ class Graph:
         """Write nodes (sorted), initializers and value infos back; initializers nobody reads are dropped."""
         proto = self.model.graph
         scratch = GraphProto()
-        scratch.node.extend(self._sorted())
+        scratch.node.extend(self.sorted())
         used = {name for tensor, readers in self._consumers.items() if readers for name in (tensor,)}
         used |= self.outputs.keys() | self.inputs.keys()
         scratch.initializer.extend(tensor for name, tensor in self.initializers.items() if name in used)
@@ -285,12 +303,8 @@ class Graph:
 
     # ------------------------------------------------------------------ inside
 
-    def _reads(self, node: NodeProto) -> set[str]:
-        names = {tensor for tensor in node.input if tensor}
-        return names | captured_names(node) if any(subgraphs(node)) else names
-
     def _index(self, node: NodeProto) -> None:
-        for tensor in self._reads(node):
+        for tensor in self.reads(node):
             self._consumers.setdefault(tensor, {})[id(node)] = node
         for tensor in node.output:
             if tensor:
@@ -299,13 +313,13 @@ class Graph:
         if node.name:
             self._names.add(node.name)
 
-    def _sorted(self) -> list[NodeProto]:
+    def sorted(self) -> list[NodeProto]:
         """Topological order that keeps today's order where it is free to."""
         order = {key: number for number, key in enumerate(self.nodes)}
         waiting: dict[int, int] = {}
         ready: list[tuple[int, int]] = []
         for key, node in self.nodes.items():
-            waits = sum(tensor in self._producers for tensor in self._reads(node))
+            waits = sum(tensor in self._producers for tensor in self.reads(node))
             waiting[key] = waits
             if not waits:
                 heapq.heappush(ready, (order[key], key))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,14 +231,18 @@ class Move:
 
 @dataclass
 class Plan:
-    """Every tensor that gets a quantize/dequantize pair. Tensors of one group have one set of parameters."""
+    """Every tensor that gets a quantize/dequantize pair. Tensors of one group have one set of parameters.
+
+    ``fused`` leads from a tensor inside one device operation to the tensor that operation writes; ``removed`` are
+    nodes that saturation replaces; ``bounds`` hold whatever the target.
+    """
 
     graph: Graph
     tensors: dict[str, TensorPlan] = field(default_factory=dict)
     provider: dict[str, str] = field(default_factory=dict)
     fused: dict[str, str] = field(default_factory=dict)
     removed: dict[str, NodeProto] = field(default_factory=dict)
-    node_inputs: dict[tuple[str, int], str] = field(default_factory=dict)
+    bounds: list[Bound] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[TensorPlan]:
         return iter(self.tensors.values())
@@ -306,10 +310,5 @@ class Plan:
             dict(self.provider),
             dict(self.fused),
             dict(self.removed),
-            dict(self.node_inputs),
+            list(self.bounds),
         )
-
-
-def constant(value: Any, dtype: Any) -> NDArray[Any]:
-    """A 0-d array."""
-    return np.asarray(value, dtype=dtype)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import options as option_parser
 from .call_options import CallOptions
+from .declarations import ScaleFormat
 from .errors import OptionError, OptionTypeError, UnknownNameError
 from .report import Report
 from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from .catalog import Catalog
     from .declarations import Calibrator, Format, Target
-    from .options import Options
+    from .options import Option, Options
 
 OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
 
@@ -137,11 +138,19 @@ class Run:
         self.weight: QType = qtype(self.request.weight_type)
         self.op_types = frozenset(self.request.op_types) or self._default_op_types()
         self.excluded: dict[str, str] = {}
-        self.feeds: Callable[[], Any] | None = None
+        self.samples: Any = None
 
     @property
     def call(self) -> CallOptions:
         return self.options[CallOptions]
+
+    def scale_formats(self) -> list[Any]:
+        """Functions that put scales into a hardware's own number format (Int16Scale), those that are on."""
+        return [entry.apply for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
+
+    def switched_on(self, option: Option) -> bool:
+        """Whether the switch on which an option depends is on."""
+        return option.needs is None or bool(self.options.get(option.needs, True))
 
     def enabled(self, step: Any) -> bool:
         """Whether a step's switch is on (steps without one always are)."""

@@ -73,7 +73,10 @@ INT32 = _TYPES[TensorProto.INT32]
 
 
 def qtype(kind: object) -> QType:
-    """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, or an ONNX element type."""
+    """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type."""
+    if isinstance(kind, str):
+        named = [known for known in _TYPES.values() if known.name == kind]
+        kind = named[0] if named else kind
     if isinstance(kind, QType):
         return kind
     element_type = getattr(kind, "tensor_type", kind)

@@ -1,0 +1,91 @@
+"""Post-training quantization for AMD NPUs through onnxruntime.quantization.
+
+Importing this package makes onnxruntime's own ``quantize_static`` understand our formats, methods, types and options;
+calls that ask for none of them are untouched. ``import ort_vitis_plugin as vai_q_onnx`` runs vai_q_onnx's scripts.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from onnxruntime.quantization import (
+    CalibraterBase,
+    CalibrationDataReader,
+    CalibrationMethod,
+    MinMaxCalibrater,
+    QuantFormat,
+    QuantizationMode,
+    QuantType,
+    create_calibrator,
+    quantize,
+    quantize_dynamic,
+    shape_inference,
+    write_calibration_table,
+)
+from onnxruntime.quantization.shape_inference import quant_pre_process
+
+from .attach import attach, attach_on_import, attached, detach
+from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
+
+if TYPE_CHECKING:
+    from .custom_ops import get_library_path, register
+    from .data_readers import RandomDataReader
+    from .quantize import quantize_static
+    from .report import Report, Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "RandomDataReader": "data_readers",
+    "Report": "report",
+    "Result": "report",
+    "dump_model": "dump",
+    "get_library_path": "custom_ops",
+    "quantize_static": "quantize",
+    "register": "custom_ops",
+}
+
+__all__ = [
+    "CalibraterBase",
+    "CalibrationDataReader",
+    "CalibrationMethod",
+    "MinMaxCalibrater",
+    "PowerOfTwoMethod",
+    "QuantFormat",
+    "QuantType",
+    "QuantizationMode",
+    "RandomDataReader",
+    "Report",
+    "Result",
+    "VitisQuantFormat",
+    "VitisQuantType",
+    "attach",
+    "attached",
+    "create_calibrator",
+    "detach",
+    "dump_model",
+    "get_library_path",
+    "quant_pre_process",
+    "quantize",
+    "quantize_dynamic",
+    "quantize_static",
+    "register",
+    "shape_inference",
+    "write_calibration_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the parts that cost time when their first name is used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+attach_on_import()

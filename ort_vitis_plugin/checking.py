@@ -1,0 +1,103 @@
+"""The result is checked before it is handed over: valid, loads, runs, finite, and near the float model."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+from .errors import SelfCheckError
+from .numerics import sqnr_db
+from .saving import LARGEST_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from onnx import ModelProto
+
+    from .data_readers import Feed
+    from .report import Report
+
+Configure = "Callable[[ort.SessionOptions], None]"
+
+
+def open_session(
+    model: ModelProto, libraries: Iterable[Callable[[ort.SessionOptions], object]] = (), *, optimize: bool = True
+) -> ort.InferenceSession:
+    """A session on the CPU, quiet; larger models go through a temporary file."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    if not optimize:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for register in libraries:
+        register(options)
+    if model.ByteSize() < LARGEST_FILE:
+        return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    import tempfile
+    from pathlib import Path
+
+    from .saving import save_model
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        save_model(model, path, external_data=True)
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def check_result(
+    original: ModelProto,
+    quantized: ModelProto,
+    feeds: list[Feed],
+    report: Report,
+    *,
+    adapt: Callable[[Feed], Feed] = lambda feed: feed,
+    libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+) -> None:
+    """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output."""
+    _check_valid(quantized)
+    libraries = list(libraries)
+    try:
+        session = open_session(quantized, libraries)
+    except Exception as error:
+        raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
+    if not feeds:
+        return
+    reference = open_session(original, libraries, optimize=False)
+    names = [value.name for value in session.get_outputs()]
+    expected: dict[str, list[Any]] = {name: [] for name in names}
+    actual: dict[str, list[Any]] = {name: [] for name in names}
+    for feed in feeds:
+        wanted = reference.run(names, feed)
+        try:
+            found = session.run(names, adapt(feed))
+        except Exception as error:
+            raise SelfCheckError(f"the quantized model fails on a calibration sample: {error}") from error
+        for name, f, q in zip(names, wanted, found, strict=True):
+            if not isinstance(f, np.ndarray) or f.dtype.kind != "f" or f.size == 0:
+                continue
+            _check_finite(name, f, q)
+            expected[name].append(f.ravel())
+            actual[name].append(q.ravel())
+    for name in names:
+        if expected[name]:
+            f, q = np.concatenate(expected[name]), np.concatenate(actual[name])
+            if f.shape != q.shape:
+                raise SelfCheckError(f"output {name} has another shape than in the float model")
+            finite = np.isfinite(f)
+            report.sqnr[name] = sqnr_db(f[finite], q[finite])
+
+
+def _check_valid(model: ModelProto) -> None:
+    try:
+        if model.ByteSize() < LARGEST_FILE:
+            onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise SelfCheckError(f"the quantized model is not valid ONNX: {error}") from error
+
+
+def _check_finite(name: str, reference: Any, found: Any) -> None:
+    if reference.shape == found.shape and not np.isfinite(found[np.isfinite(reference)]).all():
+        raise SelfCheckError(f"output {name} of the quantized model is not finite where the float model's is")

@@ -1,0 +1,73 @@
+"""A model comes from a path or from memory, is checked, and is never changed."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import ModelProto
+from onnx.external_data_helper import load_external_data_for_model
+
+from .errors import ModelError, ModelNotFoundError, OptionTypeError, OutputError
+
+if TYPE_CHECKING:
+    from .request import Request
+
+QUANTIZED_OPS = frozenset(
+    {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
+    | {"ExtendedQuantizeLinear", "ExtendedDequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
+    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear", "BFPFixNeuron"}
+)
+
+
+def load_model(source: object) -> ModelProto:
+    """The model with all its data, in a message of its own."""
+    if isinstance(source, ModelProto):
+        copy = ModelProto()
+        copy.CopyFrom(source)
+        if not copy.graph.node and not copy.graph.output:
+            raise ModelError("the model is an empty ModelProto: it has neither nodes nor outputs")
+        return copy
+    if not isinstance(source, (str, Path)):
+        raise OptionTypeError(f"model_input takes a path or a ModelProto, not {type(source).__name__}")
+    path = Path(source)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelNotFoundError(f"the model {str(path)!r} {what}; give the path of an .onnx file")
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except (DecodeError, ValueError, UnicodeDecodeError) as error:
+        raise ModelError(f"{str(path)!r} is not an ONNX model: {error}") from error
+    except OSError as error:
+        raise ModelNotFoundError(f"the model {str(path)!r} cannot be read: {error}") from error
+    if not model.opset_import and not model.graph.node:
+        raise ModelError(f"{str(path)!r} is not an ONNX model: it holds neither nodes nor an opset")
+    try:
+        load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        raise ModelNotFoundError(
+            f"the external data of {str(path)!r} cannot be read: {error}; keep the data file beside the model"
+        ) from error
+    return model
+
+
+def check_output(request: Request) -> Path | None:
+    """The output path, once it is certain that its folder can take a file."""
+    if request.output is None:
+        return None
+    path = Path(request.output)
+    folder = path.parent
+    if not folder.is_dir():
+        raise ModelNotFoundError(f"the folder {str(folder)!r} of the output does not exist; create it first")
+    if path.is_dir():
+        raise OutputError(f"the output {str(path)!r} is a folder; give a file name")
+    if isinstance(request.model, (str, Path)) and path.exists() and path.samefile(request.model):
+        raise OutputError(f"the output {str(path)!r} is the input itself, which is never overwritten; choose another")
+    import os
+
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"the folder {str(folder)!r} of the output is read-only")
+    return path

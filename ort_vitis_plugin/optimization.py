@@ -1,0 +1,84 @@
+"""onnxruntime's basic graph optimization and shape inference, where they keep what the request names."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+import onnxruntime as ort
+from onnx import ModelProto
+
+from .saving import LARGEST_FILE
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .request import Run
+
+
+def infer_shapes(model: ModelProto) -> ModelProto:
+    """Types and shapes of inner tensors; a tensor that inference cannot reach stays as it was described."""
+    if model.ByteSize() < LARGEST_FILE:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path, inferred = Path(folder) / "model.onnx", Path(folder) / "inferred.onnx"
+        onnx.save_model(model, str(path), save_as_external_data=True, location="model.data")
+        onnx.shape_inference.infer_shapes_path(str(path), str(inferred))
+        return onnx.load(str(inferred))
+
+
+def optimize(run: Run, graph: Graph) -> ModelProto:
+    """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
+    model = infer_shapes(graph.to_model())
+    if model.ByteSize() >= LARGEST_FILE:
+        run.report.note("onnxruntime cannot optimize models beyond 2 GB; the model was quantized as it is")
+        return model
+    optimized = _optimized(run, model)
+    if optimized is None:
+        return model
+    lost = _named(run) - _names(optimized)
+    if lost:
+        run.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
+        return model
+    return infer_shapes(optimized)
+
+
+def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "optimized.onnx"
+        options.optimized_model_filepath = str(path)
+        for library in (*run.catalog.libraries(), *(run.call.custom_op_libraries or ())):
+            options.register_custom_ops_library(library)
+        try:
+            ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            run.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
+            return None
+        optimized = onnx.load(str(path))
+    # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
+    kept = {entry.domain or "": entry.version for entry in model.opset_import}
+    used = {node.domain for node in optimized.graph.node}
+    del optimized.opset_import[:]
+    for domain, version in kept.items():
+        optimized.opset_import.append(onnx.helper.make_opsetid(domain, version))
+    for domain in sorted(used - kept.keys() - {"", "ai.onnx"}):
+        optimized.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    optimized.ir_version = max(model.ir_version, min(optimized.ir_version, 10))
+    return optimized
+
+
+def _named(run: Run) -> set[str]:
+    request = run.request
+    overrides = run.options["TensorQuantOverrides"] or {}
+    return {*request.nodes_to_quantize, *request.nodes_to_exclude, *run.excluded, *overrides}
+
+
+def _names(model: ModelProto) -> set[str]:
+    names = {node.name for node in model.graph.node} | {tensor.name for tensor in model.graph.initializer}
+    names |= {name for node in model.graph.node for name in (*node.output, *node.input)}
+    return names

@@ -1,0 +1,314 @@
+"""The route of the data, top to bottom: model in, quantized model out."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import ModelProto
+
+from . import custom_ops
+from .checking import check_result
+from .data_readers import RandomDataReader, Samples
+from .declarations import Stage
+from .errors import CalibrationError, ModelError
+from .graph import Graph
+from .loading import load_model
+from .observe import observe
+from .optimization import infer_shapes, optimize
+from .plan import Plan
+from .progress import Progress
+from .request import Request, Run
+from .selection import select
+from .solver import adjust_plan
+from .statistics import Statistics
+from .validation import check_not_quantized, check_request
+
+if TYPE_CHECKING:
+    import onnxruntime as ort
+
+    from .catalog import Catalog
+    from .data_readers import Feed
+    from .plan import Bound
+    from .quantizer import PlannedQDQQuantizer
+
+CHECKED_SAMPLES = 4
+
+
+def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
+    """Model -> prepared model -> statistics -> plan -> adjusted plan -> quantized model."""
+    run = Run(request, catalog)
+    check_request(run)
+    original = load(run)
+    graph = normalize(run, original)
+    graph = prepare(run, graph)
+    statistics = calibrate(run, graph)
+    graph = simulate(run, graph)
+    quantizer: PlannedQDQQuantizer = run.format.quantizer(run, graph, statistics)
+    plan = make_plan(run, quantizer)
+    plan = adjust(run, plan)
+    model = emit(run, quantizer, plan)
+    return check(run, finish(run, model, plan), original), run
+
+
+def load(run: Run) -> ModelProto:
+    """The caller's model, whole and in a message of its own, and the reader of its samples."""
+    with _stage(run, "load") as done:
+        model = load_model(run.request.model)
+        run.report.float_bytes = model.ByteSize()
+        run.samples = _samples(run, model)
+        return done(model)
+
+
+def normalize(run: Run, model: ModelProto) -> Graph:
+    """The graph as exporters leave it becomes one that rules can read: names, constants, opset, functions settled."""
+    with _stage(run, "normalize") as done:
+        for step in run.catalog.model_transforms():
+            model = step(model)
+        graph = Graph(model)
+        _transform(run, graph, Stage.NORMALIZE)
+        check_not_quantized(graph, run)
+        select(graph, run)
+        prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())
+        return done(_carry_over(graph, Graph(prepared, copy=False)))
+
+
+def prepare(run: Run, graph: Graph) -> Graph:
+    """The float graph, made easier to quantize."""
+    with _stage(run, "prepare") as done:
+        if _transform(run, graph, Stage.PREPARE):
+            graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+        return done(graph)
+
+
+def calibrate(run: Run, graph: Graph) -> Statistics:
+    """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
+    with _stage(run, "calibrate") as done:
+        collector = run.method.collector(run) if run.method.collector is not None else None
+        model = graph.to_model()
+        run.samples.adapters.append(partial(adapt_feed, model))
+        with Progress("calibration samples", len(run.samples)) as progress:
+
+            def seen(sample: Any) -> None:
+                progress.advance()
+                if sample.non_finite and run.call.non_finite_samples == "error":
+                    first = sample.non_finite[0]
+                    raise CalibrationError(f"tensor {first.tensor} is not finite in calibration sample {first.sample}")
+                if collector is not None:
+                    collector.observe(sample.sketches)
+
+            observation = observe(
+                model,
+                tensors_of_interest(run, graph),
+                run.samples,
+                providers=run.call.execution_providers or ("CPUExecutionProvider",),
+                configure=partial(_register, run),
+                on_sample=seen,
+                apart=collector is not None,
+            )
+        if not observation.samples:
+            raise CalibrationError("the calibration data reader yields no sample; rewind it, or give it data")
+        for found in observation.non_finite:
+            run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
+                f"{found.nans} NaN, {found.infinities} Inf left out"
+            )
+        for name, sketch in observation.items():
+            if not sketch.count and (sketch.nan_count or sketch.inf_count):
+                raise CalibrationError(f"tensor {name} has no finite value in any calibration sample")
+        return done(Statistics(observation, observation.samples, collector))
+
+
+def simulate(run: Run, graph: Graph) -> Graph:
+    """The float graph, computing what the device computes; tensor names are kept."""
+    with _stage(run, "simulate") as done:
+        if _transform(run, graph, Stage.AFTER_CALIBRATION) + _transform(run, graph, Stage.SIMULATE):
+            graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+        return done(graph)
+
+
+def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
+    """Which tensors, which scale, who shares with whom."""
+    with _stage(run, "plan") as done:
+        return done(quantizer.plan())
+
+
+def adjust(run: Run, plan: Plan) -> Plan:
+    """Positions of least squared error within every enabled rule of the target."""
+    with _stage(run, "adjust") as done:
+        bounds = list(rules(run, plan))
+        if bounds:
+            moves, violations = adjust_plan(plan, bounds)
+            run.report.moves.extend(moves)
+            run.report.violations.extend(violations)
+        return done(plan)
+
+
+def rules(run: Run, plan: Plan) -> Iterator[Bound]:
+    """The bounds of the plan's own and of the target's rules, rule by rule in the order in which they are declared."""
+    yield from plan.bounds
+    if run.activation.is_wide or run.weight.is_wide or not run.method.power_of_two:
+        return
+    nodes = list(plan.graph.sorted())
+    for rule in run.catalog.adjusters(run.lineage):
+        if run.enabled(rule) and (rule.option.needs is None or run.options.get(rule.option.needs, True)):
+            for node in nodes:
+                if node.op_type in rule.ops:
+                    yield from rule(plan, node)
+
+
+def emit(run: Run, quantizer: PlannedQDQQuantizer, plan: Plan) -> ModelProto:
+    """Quantize and dequantize nodes appear here, and only here."""
+    with _stage(run, "emit") as done:
+        _report_nodes(run, plan, quantizer)
+        return done(quantizer.emit(plan))
+
+
+def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
+    """Functions of our ops, the opset imports in use, and who made the file."""
+    with _stage(run, "finish") as done:
+        custom_ops.add_functions(model)
+        used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
+        used |= {node.domain for function in model.functions for node in function.node}
+        used |= {function.domain for function in model.functions}
+        for index in reversed(range(len(model.opset_import))):
+            if model.opset_import[index].domain not in used and not _has_subgraphs(model):
+                del model.opset_import[index]
+        model.producer_name, model.producer_version = "ort_vitis_plugin", VERSION
+        run.report.quantized_bytes = model.ByteSize()
+        return done(model)
+
+
+def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
+    """Checker, load, one run against float."""
+    with _stage(run, "check") as done:
+        if run.call.self_check:
+            feeds = run.samples.remembered
+            check_result(
+                original,
+                model,
+                feeds,
+                run.report,
+                adapt=partial(adapt_feed, model),
+                libraries=[partial(_register, run)],
+            )
+        return done(model)
+
+
+def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
+    """Float tensors around selected nodes, without constants and without inputs of a Relu or Clip that read its range."""
+    names: dict[str, None] = {}
+    for node in graph:
+        if run.refusal(node) is not None:
+            continue
+        for tensor in (*node.input, *node.output):
+            if tensor and not graph.is_constant(tensor) and graph.element_type(tensor) in (1, 10):
+                names[tensor] = None
+    for node in graph.of_type("Relu", "Clip"):
+        if node.output[0] in names and graph.sole_consumer(node.input[0]) is node:
+            names.pop(node.input[0], None)
+    return list(names)
+
+
+def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
+    """A sample for the original model as the converted one takes it: NHWC for NCHW, float32 for float16."""
+    import numpy as np
+
+    adapted = dict(feed)
+    for value in model.graph.input:
+        array = adapted.get(value.name)
+        if not isinstance(array, np.ndarray) or not value.type.HasField("tensor_type"):
+            continue
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT and array.dtype == np.float16:
+            array = array.astype(np.float32)
+        dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        if array.ndim == 4 == len(dims) and list(array.shape[1:]) != dims[1:]:
+            moved = np.transpose(array, (0, 2, 3, 1))
+            if list(moved.shape[1:]) == dims[1:]:
+                array = np.ascontiguousarray(moved)
+        adapted[value.name] = array
+    return adapted
+
+
+# ---------------------------------------------------------------------- inside
+
+
+def _samples(run: Run, model: ModelProto) -> Samples:
+    reader = run.request.reader
+    if reader is None:
+        run.report.note("calibrated with random data: fit for trying out only, not for deployment")
+        reader = RandomDataReader(
+            model, run.call.random_data_reader_input_shape, run.call.random_data_reader_input_data_range
+        )
+    return Samples(reader, model, remember=CHECKED_SAMPLES)
+
+
+def _transform(run: Run, graph: Graph, stage: Stage) -> int:
+    total = 0
+    for step in run.catalog.transforms(stage, run.lineage):
+        if run.enabled(step) and (step.option is None or run.switched_on(step.option)):
+            done = step(graph, run)
+            if done:
+                run.report.transforms[step.key] = run.report.transforms.get(step.key, 0) + done
+            total += done
+    run.report.skips.extend(graph.skips)
+    graph.skips.clear()
+    return total
+
+
+def _carry_over(old: Graph, new: Graph) -> Graph:
+    new.device_output.update(old.device_output)
+    new.device_nodes |= old.device_nodes
+    return new
+
+
+def _register(run: Run, options: ort.SessionOptions) -> None:
+    options.log_severity_level = 3
+    for path in (*run.catalog.libraries(), *(run.call.custom_op_libraries or ())):
+        try:
+            options.register_custom_ops_library(path)
+        except Exception as error:
+            raise ModelError(f"the custom-op library {path!r} cannot be loaded: {error}") from error
+
+
+def _report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
+    for node in plan.graph:
+        placement = run.target.placement
+        reason = placement(plan.graph, node) if placement is not None else None
+        if reason is not None:
+            run.report.placement[node.name] = reason
+        if node.name in plan.graph.device_nodes or node.op_type == "Constant":
+            continue
+        if node.name in quantizer.marked_nodes and any(name in plan for name in (*node.input, *node.output)):
+            run.report.quantized[node.name] = node.op_type
+        else:
+            why = run.refusal(node) or "no float tensor of it can be quantized"
+            run.report.left_float[node.name] = f"{node.op_type}: {why}"
+    for tensor in plan:
+        run.report.types[tensor.name] = str(tensor.kind)
+
+
+def _has_subgraphs(model: ModelProto) -> bool:
+    from .graph import subgraphs
+
+    return any(any(subgraphs(node)) for node in model.graph.node)
+
+
+@contextmanager
+def _stage(run: Run, name: str) -> Iterator[Any]:
+    """Time a stage and tell the observers what it made."""
+    start = time.perf_counter()
+
+    def done(value: Any) -> Any:
+        run.report.seconds[name] = time.perf_counter() - start
+        run.catalog.manager.hook.vitis_stage_done(stage=name, run=run, value=value)
+        return value
+
+    yield done
+
+
+VERSION = "0.1.0"

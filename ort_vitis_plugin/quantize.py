@@ -1,0 +1,215 @@
+"""quantize_static with the signature of vai_q_onnx, and the way in for calls at onnxruntime's own door."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onnxruntime.quantization.calibrate import CalibrationMethod
+from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+
+from .catalog import Catalog, shared_catalog
+from .errors import OptionError, OptionTypeError
+from .loading import check_output
+from .report import Result
+from .request import Request, merged_options, names
+from .saving import save_model
+from .types import PowerOfTwoMethod
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from onnxruntime.quantization.calibrate import CalibraterBase
+
+# Spellings of other releases of vai_q_onnx, taken by keyword.
+ALIASES = {
+    "use_dpu": "enable_dpu",
+    "fp16_fp32_convert": "convert_fp16_to_fp32",
+    "inclue_cle": "include_cle",
+}
+
+_OPTION_KEYS = {
+    "input_nodes": "InputNodes",
+    "output_nodes": "OutputNodes",
+    "random_data_reader_input_shape": "RandomDataReaderInputShape",
+    "optimize_model": "OptimizeModel",
+    "execution_providers": "ExecutionProviders",
+    "enable_dpu": "EnableDPU",
+    "convert_fp16_to_fp32": "ConvertFP16ToFP32",
+    "convert_nchw_to_nhwc": "ConvertNCHWToNHWC",
+    "include_cle": "IncludeCLE",
+}
+
+
+def quantize_static(
+    model_input: str | Path | ModelProto,
+    model_output: str | Path | None,
+    calibration_data_reader: Any = None,
+    quant_format: Any = QuantFormat.QDQ,
+    calibrate_method: Any = PowerOfTwoMethod.MinMSE,
+    input_nodes: list[str] = [],  # noqa: B006 - the documented default; never changed
+    output_nodes: list[str] = [],  # noqa: B006
+    op_types_to_quantize: list[str] | None = [],  # noqa: B006
+    random_data_reader_input_shape: Any = [],  # noqa: B006
+    per_channel: bool = False,
+    reduce_range: bool = False,
+    activation_type: Any = QuantType.QInt8,
+    weight_type: Any = QuantType.QInt8,
+    nodes_to_quantize: list[str] | None = None,
+    nodes_to_exclude: list[str] | None = None,
+    optimize_model: bool = True,
+    use_external_data_format: bool = False,
+    execution_providers: list[Any] | None = ["CPUExecutionProvider"],  # noqa: B006
+    enable_dpu: bool = False,
+    convert_fp16_to_fp32: bool = False,
+    convert_nchw_to_nhwc: bool = False,
+    include_cle: bool = False,
+    extra_options: dict[str, Any] | None = {},  # noqa: B006
+    *,
+    print_summary: bool = False,
+    debug_mode: bool = False,
+    calibration: Any = None,
+    plugins: Any = None,
+    **aliases: Any,
+) -> Result:
+    """Quantize a float ONNX model for an AMD NPU, or for any target that a plugin declares.
+
+    Signature, order and defaults are those of the vai_q_onnx manual. ``model_input`` is a path or a ModelProto (never
+    changed); ``model_output`` a path, or None to write no file. ``calibration_data_reader`` has ``get_next()`` giving
+    {input name: array} and None at the end; None calibrates with one random sample. ``extra_options`` takes every key
+    that ``ort-vitis options`` lists. ``plugins`` is a plugin manager other than the shared one.
+
+    Returns a Result: ``.model``, ``.report``, ``.path``. Raises errors of ``ort_vitis_plugin.errors`` before any work
+    where the request cannot be answered; no file is left behind by a call that raises.
+    """
+    for alias, value in aliases.items():
+        if alias not in ALIASES:
+            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+        if alias == "use_dpu":
+            enable_dpu = enable_dpu or value
+        elif alias == "inclue_cle":
+            include_cle = include_cle or value
+        else:
+            convert_fp16_to_fp32 = convert_fp16_to_fp32 or value
+    arguments = {
+        "input_nodes": names(input_nodes, "input_nodes"),
+        "output_nodes": names(output_nodes, "output_nodes"),
+        "random_data_reader_input_shape": random_data_reader_input_shape,
+        "optimize_model": optimize_model,
+        "execution_providers": execution_providers,
+        "enable_dpu": enable_dpu,
+        "convert_fp16_to_fp32": convert_fp16_to_fp32,
+        "convert_nchw_to_nhwc": convert_nchw_to_nhwc,
+        "include_cle": include_cle,
+    }
+    defaults = {
+        "optimize_model": True,
+        "execution_providers": ["CPUExecutionProvider"],
+    }
+    set_arguments = {
+        _OPTION_KEYS[name]: list(value) if isinstance(value, tuple) and name.endswith("_nodes") else value
+        for name, value in arguments.items()
+        if (value != defaults[name] if name in defaults else not _is_empty(value))
+    }
+    request = Request(
+        model=model_input,
+        output=model_output,
+        reader=calibration_data_reader,
+        quant_format=quant_format,
+        calibrate_method=calibrate_method,
+        activation_type=activation_type,
+        weight_type=weight_type,
+        per_channel=_flag(per_channel, "per_channel"),
+        reduce_range=_flag(reduce_range, "reduce_range"),
+        op_types=names(op_types_to_quantize, "op_types_to_quantize"),
+        nodes_to_quantize=names(nodes_to_quantize, "nodes_to_quantize"),
+        nodes_to_exclude=names(nodes_to_exclude, "nodes_to_exclude"),
+        external_data=_flag(use_external_data_format, "use_external_data_format"),
+        calibration=calibration,
+        given=merged_options(extra_options, set_arguments),
+        default=_defaults(quant_format, calibrate_method, activation_type, weight_type, PowerOfTwoMethod.MinMSE),
+    )
+    catalog = shared_catalog() if plugins is None else Catalog(plugins)
+    result = answer(request, catalog)
+    if print_summary:
+        result.report.print()
+    return result
+
+
+def answer(request: Request, catalog: Catalog) -> Result:
+    """Quantize, then save whole or not at all."""
+    from .pipeline import quantize
+
+    path = check_output(request)
+    model, run = quantize(request, catalog)
+    if path is not None:
+        save_model(model, path, external_data=request.external_data)
+        run.report.quantized_bytes = path.stat().st_size
+    return Result(model, run.report, path)
+
+
+def request_from_ort(arguments: Mapping[str, Any]) -> Request:
+    """A call of onnxruntime's quantize_static, all parameters by name, as a Request."""
+    get = arguments.get
+    given = merged_options(get("extra_options"), {})
+    if get("calibration_providers") is not None:
+        given.setdefault("ExecutionProviders", list(get("calibration_providers") or ()))
+    return Request(
+        model=arguments["model_input"],
+        output=arguments["model_output"],
+        reader=get("calibration_data_reader"),
+        quant_format=get("quant_format"),
+        calibrate_method=get("calibrate_method"),
+        activation_type=get("activation_type"),
+        weight_type=get("weight_type"),
+        per_channel=bool(get("per_channel")),
+        reduce_range=bool(get("reduce_range")),
+        op_types=names(get("op_types_to_quantize"), "op_types_to_quantize"),
+        nodes_to_quantize=names(get("nodes_to_quantize"), "nodes_to_quantize"),
+        nodes_to_exclude=names(get("nodes_to_exclude"), "nodes_to_exclude"),
+        external_data=bool(get("use_external_data_format")),
+        given=given,
+        default=_defaults(
+            get("quant_format"),
+            get("calibrate_method"),
+            get("activation_type"),
+            get("weight_type"),
+            CalibrationMethod.MinMax,
+        ),
+    )
+
+
+def quantize_from_ort(arguments: Mapping[str, object]) -> None:
+    """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
+    answer(request_from_ort(arguments), shared_catalog())
+
+
+def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:
+    """Answer a call of onnxruntime's create_calibrator that names a method of ours."""
+    from .calibrator import SketchCalibrater
+
+    return SketchCalibrater.from_arguments(arguments)
+
+
+def _defaults(quant_format: Any, method: Any, activation: Any, weight: Any, method_default: Any) -> frozenset[str]:
+    given = {
+        "quant_format": (quant_format, QuantFormat.QDQ),
+        "calibrate_method": (method, method_default),
+        "activation_type": (activation, QuantType.QInt8),
+        "weight_type": (weight, QuantType.QInt8),
+    }
+    return frozenset(name for name, (value, default) in given.items() if value is default)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+
+
+def _flag(value: Any, argument: str) -> bool:
+    if not isinstance(value, bool):
+        raise OptionTypeError(f"{argument} takes True or False, not {value!r}")
+    return value
+
+
+__all__ = ["OptionError", "answer", "calibrator_from_ort", "quantize_from_ort", "quantize_static", "request_from_ort"]

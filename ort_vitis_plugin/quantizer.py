@@ -1,0 +1,279 @@
+"""onnxruntime's QDQQuantizer cut into mark, plan and emit; the only file that touches its private methods."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto
+from onnxruntime.quantization.onnx_model import ONNXModel
+from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
+from onnxruntime.quantization.qdq_quantizer import (
+    QDQBiasQuantInfo,
+    QDQQuantizer,
+    QDQQuantTensorType,
+    QDQTensorQuantInfo,
+)
+from onnxruntime.quantization.quant_utils import add_infer_metadata
+
+from .emission import Emission
+from .errors import OptionError
+from .planning import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto, NodeProto, ValueInfoProto
+
+    from .graph import Graph
+    from .plan import Plan
+    from .request import Run
+    from .statistics import Statistics
+    from .types import QType
+
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
+DOMAINS = ("", "ai.onnx", "com.microsoft")
+
+
+class InitializerIndex:
+    """The initializers as onnxruntime's handlers ask for them: by name, or one after another."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __iter__(self) -> Iterator[TensorProto]:
+        return iter(self._graph.initializers.values())
+
+    def __len__(self) -> int:
+        return len(self._graph.initializers)
+
+    def find(self, name: str) -> TensorProto | None:
+        return self._graph.initializers.get(name)
+
+
+class IndexedModel(ONNXModel):  # type: ignore[misc]
+    """An ONNXModel whose look-ups ask the index: onnxruntime's own ones search, which makes marking quadratic."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph.model)
+        self._index = graph
+        self._initializer_index = InitializerIndex(graph)
+
+    def initializer(self) -> InitializerIndex:
+        return self._initializer_index
+
+    def nodes(self) -> list[NodeProto]:
+        return list(self._index)
+
+    def get_initializer(self, name: str) -> TensorProto | None:
+        return self._index.initializers.get(name)
+
+    def get_constant_value(self, output_name: str) -> NDArray[Any] | None:
+        return self._index.array(output_name)
+
+    def get_tensor_type(self, tensor_name: str) -> Any:
+        value: ValueInfoProto | None = self._index.values.get(tensor_name)
+        return value.type.tensor_type if value is not None and value.type.HasField("tensor_type") else None
+
+    def is_graph_output(self, tensor_name: str) -> bool:
+        return tensor_name in self._index.outputs
+
+    def is_graph_input(self, tensor_name: str) -> bool:
+        return tensor_name in self._index.inputs
+
+
+@cache
+def _indexed(handler: type[Any]) -> type[Any]:
+    """The handler with its ``find_by_name`` bound to the index, in globals of its own; onnxruntime stays as it is."""
+    function = handler.quantize
+    if not isinstance(function, FunctionType) or "find_by_name" not in function.__code__.co_names:
+        return handler
+    if function.__closure__ is not None:
+        return handler
+    scope = {**function.__globals__, "find_by_name": lambda name, items: items.find(name)}
+    rebound = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    return type(handler.__name__, (handler,), {"quantize": rebound})
+
+
+class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
+    """Marks tensors with onnxruntime's operator table (and the target's), plans their parameters, then emits.
+
+    A format is a subclass. It may change ``quantize_op``, ``dequantize_op``, ``domain`` (of a pair, by type),
+    ``keeps_float_weights``, ``fuses_pairs`` (one node instead of a pair), ``power_of_two_scales`` (whatever the method).
+    """
+
+    quantize_op = "QuantizeLinear"
+    dequantize_op = "DequantizeLinear"
+    fuses_pairs = False
+    power_of_two_scales = False
+
+    def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
+        self.run, self.graph, self.statistics = run, graph, statistics
+        request = run.request
+        add_infer_metadata(graph.model)
+        try:
+            super().__init__(
+                graph.model,
+                request.per_channel,
+                request.reduce_range,
+                run.weight.element_type,
+                run.activation.element_type,
+                None,
+                list(request.nodes_to_quantize),
+                list(request.nodes_to_exclude),
+                sorted(run.op_types),
+                self._upstream_options(run),
+            )
+        except ValueError as error:
+            raise OptionError(f"onnxruntime refuses the options: {error}") from error
+        self.model = IndexedModel(graph)
+        self.removable: list[NodeProto] = []
+        self.marked_nodes: dict[str, NodeProto] = {}
+
+    # ------------------------------------------------------------------ what a format may change
+
+    def domain(self, kind: QType) -> str:
+        """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21."""
+        old_and_odd = kind.bits not in (8, 32) and self.opset_version < 21
+        return "com.microsoft" if old_and_odd or self.run.options["UseQDQContribOps"] else ""
+
+    def operator(self, kind: QType, *, dequantize: bool) -> str:
+        """The op type of one half of a pair."""
+        return self.dequantize_op if dequantize else self.quantize_op
+
+    def keeps_float_weights(self, kind: QType) -> bool:
+        """Whether weights stay float with a pair behind them, instead of codes with a dequantize node."""
+        return bool(self.add_qdq_pair_to_weight)
+
+    def bias_kind(self, weight: QType) -> QType | None:
+        """The type of biases with a scale of their own, or None for int32 with scale x * w."""
+        return weight if self.run.target.bias_as_weight else None
+
+    def pair_attributes(self, planned: Any) -> Mapping[str, object]:
+        """Attributes of the nodes of a pair besides ``axis``."""
+        return {}
+
+    # ------------------------------------------------------------------ the three steps
+
+    def plan(self) -> Plan:
+        """Mark every selected node's tensors, then choose their parameters."""
+        for node in self.graph.sorted():
+            if self.should_quantize_node(node):
+                self.marked_nodes[node.name] = node
+                self._handler(node).quantize()
+        return Planner(self).plan()
+
+    def emit(self, plan: Plan) -> ModelProto:
+        """Write the planned pairs into the graph."""
+        return Emission(self, plan).emit()
+
+    # ------------------------------------------------------------------ marking, as onnxruntime's handlers call it
+
+    def should_quantize_node(self, node: NodeProto) -> bool:
+        if node.domain not in DOMAINS or node.name in self.graph.device_nodes:
+            return False
+        if node.op_type in (self.quantize_op, self.dequantize_op, "QuantizeLinear", "DequantizeLinear"):
+            return False
+        if (
+            node.op_type == "MatMul"
+            and self.run.options["MatMulConstBOnly"]
+            and not self.graph.is_constant(node.input[1])
+        ):
+            return False
+        return self.run.refusal(node) is None
+
+    def calc_graph_quant_params(self) -> dict[str, Any]:
+        return {}  # the planner chooses parameters, after marking
+
+    def is_input_a_initializer(self, input_name: str) -> bool:
+        return self.graph.is_constant(input_name)
+
+    def is_valid_quantize_weight(self, weight_name: str) -> bool:
+        return self.graph.is_constant(weight_name) and self.graph.element_type(weight_name) in FLOATS
+
+    def quantize_activation_tensor(self, tensor_name: str) -> None:
+        super().quantize_activation_tensor(self._written(tensor_name))
+
+    def quantize_output_same_as_input(self, output_name: str, input_name: str, node_name: str) -> None:
+        if not self.is_tensor_quantized(input_name):
+            self.quantize_activation_tensor(output_name)
+        elif output_name:
+            super().quantize_output_same_as_input(self._written(output_name), input_name, node_name)
+
+    def quantize_weight_tensor(self, tensor_name: str) -> None:
+        if not self.graph.is_constant(tensor_name):
+            self.quantize_activation_tensor(tensor_name)
+            return
+        known = self.tensors_to_quantize.get(tensor_name)
+        if known is not None and known.axis is not None:
+            return
+        super().quantize_weight_tensor(tensor_name)
+
+    def quantize_weight_tensor_per_channel(self, tensor_name: str, axis: int) -> None:
+        if not self.is_valid_quantize_weight(tensor_name):
+            self.quantize_weight_tensor(tensor_name)
+            return
+        known = self.tensors_to_quantize.get(tensor_name)
+        if known is not None and known.axis != axis:
+            tensor_name = self._own_copy(tensor_name)
+        self.tensors_to_quantize[tensor_name] = QDQTensorQuantInfo(
+            tensor_type=QDQQuantTensorType.WEIGHT, axis=axis, data_type=self.graph.element_type(tensor_name)
+        )
+
+    def quantize_bias_tensor(
+        self, node_name: str, bias_name: str, input_name: str, weight_name: str, beta: float = 1.0
+    ) -> None:
+        if not bias_name or not self.quantize_bias or not self.is_valid_quantize_weight(bias_name):
+            return
+        if len(self.graph.consumers(bias_name)) > 1 or self.is_tensor_quantized(bias_name):
+            bias_name = self._own_copy(bias_name)
+        self.bias_to_quantize[bias_name] = QDQBiasQuantInfo(node_name, input_name, weight_name, beta)
+
+    def try_replacing_upstream_output(self, upstream_output_name: str, output_name: str) -> bool:
+        """Asked for a Relu or Clip: only the parameters can tell whether saturation replaces it."""
+        node = self.graph.producer(output_name)
+        if node is not None:
+            self.removable.append(node)
+        return False
+
+    # ------------------------------------------------------------------ inside
+
+    def _is_tensor_quantizable(self, tensor_name: str) -> bool:
+        return bool(tensor_name) and self.graph.element_type(tensor_name) in FLOATS
+
+    def _get_tensor_type(self, tensor_name: str) -> int | None:
+        return self.graph.element_type(tensor_name) or None
+
+    def _written(self, tensor_name: str) -> str:
+        while tensor_name in self.graph.device_output:
+            tensor_name = self.graph.device_output[tensor_name]
+        return tensor_name
+
+    def _handler(self, node: NodeProto) -> Any:
+        self._node = node
+        handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage) or QDQOperatorBase
+        indexed: type[Any] = _indexed(handler)
+        return indexed(self, node)
+
+    def _own_copy(self, tensor_name: str) -> str:
+        """Give the node being marked an initializer of its own, where another reader needs other parameters."""
+        array = self.graph.array(tensor_name)
+        copy = self.graph.add_initializer(tensor_name, np.asarray(array))
+        self.initializers[copy] = self.graph.initializers[copy]
+        self.graph.replace_input(self._node, tensor_name, copy)
+        overrides = self.tensor_quant_overrides.get(tensor_name)
+        if overrides:
+            self.tensor_quant_overrides[copy] = overrides
+        return copy
+
+    @staticmethod
+    def _upstream_options(run: Run) -> dict[str, Any]:
+        options = {key: run.options[key] for key in run.options if key in run.catalog.upstream_keys}
+        options.update({key: run.options[key] for key in run.options if key not in run.catalog.options})
+        options["UseQDQContribOps"] = True  # else it warns of 16-bit types; ``domain`` decides
+        options["OpTypesToExcludeOutputQuantization"] = options.get("OpTypesToExcludeOutputQuantization") or []
+        return options

@@ -1,0 +1,39 @@
+"""FixNeuron: one node that quantizes and dequantizes, with its position and bit width as text attributes."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ort_vitis_plugin.api import Format, PlannedQDQQuantizer, QType, TensorPlan, UnsupportedError, VitisQuantFormat
+
+
+class FixNeuronQuantizer(PlannedQDQQuantizer):
+    """q = clip(round(x / s) + z, -128, 127), y = (q - z) s; weights and biases stay float before their FixNeuron."""
+
+    quantize_op = dequantize_op = "FixNeuron"
+    fuses_pairs = True
+    power_of_two_scales = True
+
+    def domain(self, kind: QType) -> str:
+        return "ai.onnx.contrib"
+
+    def bias_kind(self, weight: QType) -> QType | None:
+        return weight
+
+    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
+        if planned.position is None:
+            raise UnsupportedError(
+                f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "
+                "leave out per_channel and scale overrides, or use VitisQuantFormat.QDQ"
+            )
+        return {"bit_width": str(planned.kind.bits), "pos": str(planned.position)}
+
+
+def _accepts(kind: QType) -> bool:
+    return kind.name == "QInt8"
+
+
+FIX_NEURON = Format(
+    VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronQuantizer, _accepts
+)

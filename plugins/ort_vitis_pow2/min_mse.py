@@ -1,0 +1,54 @@
+"""MinMSE takes the position whose squared error, over all values of all samples, is least."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ort_vitis_plugin.api import Calibrator, ErrorCurve, OptionGroup, PowerOfTwoMethod, QType, Run, Sketch, option
+
+
+class MinMSEOptions(OptionGroup):
+    """How MinMSE treats samples."""
+
+    min_mse_mode: Literal["All", "MostCommon"] = option(
+        "All", "Minimise over all samples, or for each apart and take the most common position.", key="MinMSEMode"
+    )
+
+
+class Votes:
+    """Each sample votes for its best position of each tensor; the sketches of samples are not kept."""
+
+    def __init__(self, kind: QType, *, symmetric: bool) -> None:
+        self.kind, self.symmetric = kind, symmetric
+        self.positions: dict[str, Counter[int]] = {}
+
+    def observe(self, sketches: Mapping[str, Sketch]) -> None:
+        for name, sketch in sketches.items():
+            curve = ErrorCurve(sketch, self.kind, self.kind.limits(), self.symmetric)
+            if not curve.is_zero:
+                self.positions.setdefault(name, Counter())[curve.best()] += 1
+
+    def winner(self, name: str) -> int | None:
+        """The most frequent position; of equally frequent ones the larger step."""
+        votes = self.positions.get(name)
+        return min(votes, key=lambda position: (-votes[position], position)) if votes else None
+
+
+def votes(run: Run) -> Votes | None:
+    if run.options[MinMSEOptions].min_mse_mode == "All" or not run.activation.is_integer:
+        return None
+    return Votes(run.activation, symmetric=bool(run.options["ActivationSymmetric"]))
+
+
+def least_error(curve: ErrorCurve, name: str, collected: Any) -> int:
+    """argmin over all p of sum (x - q(x, p))^2; ties to the larger step."""
+    chosen = collected.winner(name) if isinstance(collected, Votes) else None
+    return curve.best() if chosen is None else chosen
+
+
+MIN_MSE = Calibrator(
+    PowerOfTwoMethod.MinMSE, "Power-of-two step of least squared error.", True, least_error, votes
+)

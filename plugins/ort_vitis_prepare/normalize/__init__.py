@@ -1,0 +1,27 @@
+"""The graph as exporters leave it, settled: names, constants, opset, functions. One step per file."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from .before_graph import before_graph
+from .constant_nodes import constant_nodes
+from .fold_constants import fold_constants
+from .name_nodes import name_nodes
+from .remove_casts import remove_casts
+from .remove_dropout import remove_dropout
+from .remove_identity import remove_identity
+from .rename_clashes import rename_clashes
+from .trim_inputs import trim_inputs
+
+DECLARATIONS = [
+    name_nodes,
+    trim_inputs,
+    constant_nodes,
+    remove_identity,
+    remove_dropout,
+    remove_casts,
+    fold_constants,
+    rename_clashes,
+]
+
+__all__ = ["DECLARATIONS", "before_graph", "name_nodes"]

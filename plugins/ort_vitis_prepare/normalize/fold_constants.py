@@ -1,0 +1,120 @@
+"""What depends on constants alone is a constant: weights behind a Transpose, a Cast or arithmetic, shapes of weights.
+
+Only operations that move data, or compute exactly as IEEE 754 says (so that every runtime gives the same bits),
+are evaluated, and only while the result stays small. DequantizeLinear is none of them: weights that were
+quantized before stay as they are.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from ort_vitis_plugin.api import Graph, Stage, transform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import NodeProto
+
+_MOVES = (
+    "Transpose Reshape Squeeze Unsqueeze Flatten Concat Split Slice Gather Identity Expand Tile Shape Size "
+    "DepthToSpace SpaceToDepth"
+)
+_ARITHMETIC = (
+    "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Clip Relu"
+)
+FOLDABLE = (*_MOVES.split(), *_ARITHMETIC.split())
+
+TYPES = frozenset(
+    {
+        TensorProto.FLOAT,
+        TensorProto.DOUBLE,
+        TensorProto.FLOAT16,
+        TensorProto.BOOL,
+        TensorProto.INT8,
+        TensorProto.UINT8,
+        TensorProto.INT16,
+        TensorProto.UINT16,
+        TensorProto.INT32,
+        TensorProto.INT64,
+    }
+)
+
+# A result may be this large, or else twice its inputs: no constant may blow the model up.
+SMALL_BYTES = 2**20
+
+
+def _values(graph: Graph, node: NodeProto) -> dict[str, NDArray[Any]] | None:
+    """The inputs by name if all of them are constants that can be read here."""
+    values: dict[str, NDArray[Any]] = {}
+    for name in filter(None, node.input):
+        proto = graph.initializers.get(name)
+        if proto is None or not graph.is_constant(name) or proto.data_type not in TYPES:
+            return None
+        if proto.data_location == TensorProto.EXTERNAL:
+            return None
+        array = graph.array(name)
+        if array is None:
+            return None
+        values[name] = array
+    return values or None
+
+
+def _result_size(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> int:
+    """Bytes of the largest output: from its inferred shape, else an estimate from below."""
+    shapes = [graph.static_shape(tensor) for tensor in node.output if tensor]
+    elements = [int(np.prod(shape)) for shape in shapes if shape is not None]
+    if node.op_type == "Expand":
+        elements.append(int(np.prod(values[node.input[1]])))
+    if node.op_type == "Tile":
+        elements.append(values[node.input[0]].size * int(np.prod(values[node.input[1]])))
+    if node.op_type not in ("Shape", "Size"):
+        sides = [array.shape for array in values.values()] if node.op_type in _ARITHMETIC.split() else []
+        elements.extend([int(np.prod(np.broadcast_shapes(*sides)))] if sides else [])
+    return 8 * max(elements, default=0)
+
+
+def _evaluate(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape))
+        for name, array in values.items()
+    ]
+    names = [tensor for tensor in node.output if tensor]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in names]
+    model = helper.make_model(
+        helper.make_graph([node], "constant", inputs, outputs),
+        opset_imports=[helper.make_operatorsetid("", graph.opset)],
+    )
+    results: list[NDArray[Any]] = [np.asarray(value) for value in ReferenceEvaluator(model).run(names, values)]
+    return results
+
+
+@transform("FoldConstants", stage=Stage.NORMALIZE, default=None)
+def fold_constants(graph: Graph) -> int:
+    """Compute what depends on constants alone: Transpose, Reshape, Cast, arithmetic and the like on weights."""
+    count = 0
+    for node in graph.sorted():
+        if node.op_type not in FOLDABLE or node.domain not in ("", "ai.onnx"):
+            continue
+        if any(tensor in graph.outputs for tensor in node.output):
+            continue
+        values = _values(graph, node)
+        if values is None:
+            continue
+        limit = max(SMALL_BYTES, 2 * sum(array.nbytes for array in values.values()))
+        if _result_size(graph, node, values) > limit * 2:
+            graph.skip(node, "its result is much larger than its inputs")
+            continue
+        results = _evaluate(graph, node, values)
+        if any(result.nbytes > limit for result in results):
+            graph.skip(node, "its result is much larger than its inputs")
+            continue
+        graph.remove(node)
+        for name, result in zip(filter(None, node.output), results, strict=True):
+            graph.put_initializer(numpy_helper.from_array(np.ascontiguousarray(result).reshape(result.shape), name))
+        count += 1
+    return count

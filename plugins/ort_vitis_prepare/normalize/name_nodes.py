@@ -1,0 +1,20 @@
+"""Every node gets a name of its own, so that callers can select it and reports can speak of it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from ort_vitis_plugin.api import Graph, Stage, transform
+
+
+@transform("NameNodes", stage=Stage.NORMALIZE, default=None)
+def name_nodes(graph: Graph) -> int:
+    """Name an unnamed node after its type and first output; of nodes of one name all but the first get a number."""
+    taken: set[str] = set()
+    count = 0
+    for node in graph:
+        if not node.name or node.name in taken:
+            output = next((tensor for tensor in node.output if tensor), "")
+            node.name = graph.unique(node.name or f"{node.op_type}_{output}")
+            count += 1
+        taken.add(node.name)
+    return count

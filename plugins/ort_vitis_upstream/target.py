@@ -1,0 +1,23 @@
+"""The plain target: whatever onnxruntime itself quantizes, without hardware rules."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
+
+from ort_vitis_plugin.api import QuantFormat, QuantType, Target
+
+
+def cpu() -> Target:
+    """The op types are those of the installed onnxruntime's registries, read and never changed."""
+    return Target(
+        "cpu",
+        "Any machine that runs onnxruntime: no hardware rules, int32 biases, per-channel weights allowed.",
+        recommended={
+            "quant_format": QuantFormat.QDQ,
+            "calibrate_method": "MinMax",
+            "activation_type": QuantType.QUInt8,
+            "weight_type": QuantType.QInt8,
+        },
+        op_types=frozenset(QLinearOpsRegistry) | frozenset(QDQRegistry),
+    )
