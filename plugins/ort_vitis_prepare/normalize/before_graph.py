@@ -1,19 +1,13 @@
-"""Two things are settled on the model as a whole: local functions are inlined, and old opsets raised."""
+"""What is settled on the model as a whole, before there is a graph to edit: local functions, and the opset."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from onnx import ModelProto, NodeProto, helper, inliner, numpy_helper, version_converter
+from onnx import ModelProto, inliner
 
-from ort_vitis_plugin.api import ModelError, attribute
+from ort_vitis_plugin.api import ModelError
 
-# Quantized models need 10 (QuantizeLinear); from 11 on, optional inputs of Clip and Pad, axes and Resize are today's.
-MINIMUM_OPSET, PREFERRED_OPSET = 10, 11
-
-
-def default_opset(model: ModelProto) -> int:
-    """Version of the default operator set; a model that states none has version 1."""
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+from .raise_opset import PREFERRED_OPSET, raise_opset
 
 
 def inline_functions(model: ModelProto) -> ModelProto:
@@ -22,6 +16,11 @@ def inline_functions(model: ModelProto) -> ModelProto:
         return model
     try:
         return inliner.inline_local_functions(model)
-    except Exception as error:
+    except Exception as error:  # the inliner raises whatever its C++ code threw
         names = ", ".join(sorted({function.name for function in model.functions}))
         raise ModelError(f"the local functions {names} cannot be inlined: {error}") from error
+
+
+def before_graph(model: ModelProto, needed_opset: int = PREFERRED_OPSET) -> ModelProto:
+    """The model with its functions inlined, at ``needed_opset`` or later; the argument is not changed."""
+    return raise_opset(inline_functions(model), needed_opset)

@@ -8,6 +8,7 @@ quantized before stay as they are.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-_MOVES = (
-    "Transpose Reshape Squeeze Unsqueeze Flatten Concat Split Slice Gather Identity Expand Tile Shape Size "
-    "DepthToSpace SpaceToDepth"
-)
-_ARITHMETIC = (
-    "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Clip Relu"
-)
-FOLDABLE = (*_MOVES.split(), *_ARITHMETIC.split())
+_MOVES = "Transpose Reshape Squeeze Unsqueeze Flatten Concat Split Slice Gather Identity Expand Tile Shape Size"
+_ARITHMETIC = "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Relu"
+ARITHMETIC = frozenset(_ARITHMETIC.split())
+FOLDABLE = ARITHMETIC | frozenset(_MOVES.split())
 
 TYPES = frozenset(
     {
@@ -64,18 +61,29 @@ def _values(graph: Graph, node: NodeProto) -> dict[str, NDArray[Any]] | None:
     return values or None
 
 
-def _result_size(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> int:
-    """Bytes of the largest output: from its inferred shape, else an estimate from below."""
+def _elements(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> int:
+    """How many elements the largest output will have, before it is computed; 0 where it cannot outgrow its inputs."""
     shapes = [graph.static_shape(tensor) for tensor in node.output if tensor]
-    elements = [int(np.prod(shape)) for shape in shapes if shape is not None]
-    if node.op_type == "Expand":
-        elements.append(int(np.prod(values[node.input[1]])))
+    known = [math.prod(shape) for shape in shapes if shape is not None]
+    if len(known) == len(shapes):
+        return max(known)
     if node.op_type == "Tile":
-        elements.append(values[node.input[0]].size * int(np.prod(values[node.input[1]])))
-    if node.op_type not in ("Shape", "Size"):
-        sides = [array.shape for array in values.values()] if node.op_type in _ARITHMETIC.split() else []
-        elements.extend([int(np.prod(np.broadcast_shapes(*sides)))] if sides else [])
-    return 8 * max(elements, default=0)
+        repeats: list[int] = values[node.input[1]].tolist()
+        return values[node.input[0]].size * math.prod(repeats)
+    if node.op_type == "Expand":
+        return math.prod(np.broadcast_shapes(values[node.input[0]].shape, values[node.input[1]].tolist()))
+    if node.op_type in ARITHMETIC:
+        return math.prod(np.broadcast_shapes(*(array.shape for array in values.values())))
+    return 0
+
+
+def _refusal(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]], limit: int) -> str | None:
+    if _elements(graph, node, values) * next(iter(values.values())).itemsize > limit:
+        return "its result is much larger than its inputs"
+    # C rounds towards zero, numpy downwards.
+    if node.op_type == "Div" and any(array.dtype.kind in "iu" for array in values.values()):
+        return "division of integers"
+    return None
 
 
 def _evaluate(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
@@ -106,12 +114,12 @@ def fold_constants(graph: Graph) -> int:
         if values is None:
             continue
         limit = max(SMALL_BYTES, 2 * sum(array.nbytes for array in values.values()))
-        if _result_size(graph, node, values) > limit * 2:
-            graph.skip(node, "its result is much larger than its inputs")
+        reason = _refusal(graph, node, values, limit)
+        if reason is not None:
+            graph.skip(node, reason)
             continue
         results = _evaluate(graph, node, values)
         if any(result.nbytes > limit for result in results):
-            graph.skip(node, "its result is much larger than its inputs")
             continue
         graph.remove(node)
         for name, result in zip(filter(None, node.output), results, strict=True):

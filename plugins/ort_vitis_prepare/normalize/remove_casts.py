@@ -1,4 +1,4 @@
-"""A Cast to a type that holds every value, followed by a Cast back, changes nothing; neither does one to the same type."""
+"""A Cast to a wider type and back changes nothing; neither does one to the type that the tensor has."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

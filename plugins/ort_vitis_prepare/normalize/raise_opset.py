@@ -1,0 +1,90 @@
+"""Models of old opsets are raised by onnx's version converter, and what it forgets is put right.
+
+Before opset 11 Upsample and Resize had one way to map coordinates, x / scale, and nearest meant downwards where an
+axis grows and upwards where it shrinks. Since then these are attributes, which the converter leaves at today's
+defaults.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper, version_converter
+
+from ort_vitis_plugin.api import ModelError, attribute, subgraphs
+
+# QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
+MINIMUM_OPSET, PREFERRED_OPSET = 10, 11
+
+
+def default_opset(model: ModelProto) -> int:
+    """Version of the default operator set; a model that states none has version 1."""
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+
+
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    yield graph
+    for node in graph.node:
+        for body in subgraphs(node):
+            yield from _graphs(body)
+
+
+def _constants(graph: GraphProto) -> dict[str, onnx.TensorProto]:
+    found = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        value = attribute(node, "value") if node.op_type == "Constant" else None
+        if value is not None:
+            found[node.output[0]] = value
+    return found
+
+
+def _nearest_mode(node: NodeProto, scales: onnx.TensorProto | None) -> str:
+    factors = np.ones(1) if scales is None else numpy_helper.to_array(scales)
+    if (factors < 1).any() and (factors > 1).any():
+        raise ModelError(
+            f"{node.name or node.output[0]} (Resize before opset 11, nearest) enlarges one axis and shrinks another, "
+            "which one Resize of opset 11 cannot do; resize one axis after the other or export with opset 11 or later"
+        )
+    return "ceil" if (factors < 1).any() else "floor"
+
+
+def _keep_meaning(graph: GraphProto) -> None:
+    constants: dict[str, onnx.TensorProto] | None = None
+    for node in graph.node:
+        if node.op_type != "Resize" or node.domain not in ("", "ai.onnx"):
+            continue
+        if constants is None:
+            constants = _constants(graph)
+        node.attribute.append(helper.make_attribute("coordinate_transformation_mode", "asymmetric"))
+        if attribute(node, "mode", b"nearest") == b"nearest":
+            mode = _nearest_mode(node, constants.get(node.input[2]) if len(node.input) > 2 else None)
+            node.attribute.append(helper.make_attribute("nearest_mode", mode))
+
+
+def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
+    """The model at ``needed`` or a later opset; the same object where it is there already.
+
+    A model of opset 10 that the converter does not take stays as it is, unless more is needed.
+    """
+    opset = default_opset(model)
+    if opset >= needed:
+        return model
+    try:
+        raised = version_converter.convert_version(model, needed)
+        if opset < PREFERRED_OPSET:
+            for graph in _graphs(raised.graph):
+                _keep_meaning(graph)
+        onnx.checker.check_model(raised)
+    except ModelError:
+        raise
+    except Exception as error:  # the converter raises RuntimeError, ValueError, its own ConvertError...
+        if opset >= MINIMUM_OPSET and needed <= PREFERRED_OPSET:
+            return model
+        raise ModelError(
+            f"the model is of opset {opset} and cannot be raised to {needed} ({error}); export it again with opset "
+            f"{max(needed, 13)} or later"
+        ) from error
+    return raised
