@@ -134,4 +134,6 @@ def _reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
 
 def placement(graph: Graph, node: NodeProto) -> str | None:
     """Why the node will not run on the NPU, or None where nothing speaks against it."""
+    if node.name in graph.device_nodes:
+        return None
     return next(_reasons(graph, node), None)

@@ -17,9 +17,11 @@ def vitis_declare() -> Iterator[Declaration]:
     from .clip6_to_relu import clip6_to_relu
     from .clip_to_relu import clip_to_relu
     from .fold_batch_norm import fold_batch_norm
+    from .normalize import DECLARATIONS
     from .remove_input_init import remove_input_init
 
     yield remove_input_init
+    yield from DECLARATIONS
     yield clip6_to_relu
     yield fold_batch_norm
     yield bn_to_conv

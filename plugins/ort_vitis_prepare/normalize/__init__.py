@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from .before_graph import before_graph
+from ort_vitis_plugin.api import Declaration
+
 from .constant_nodes import constant_nodes
 from .fold_constants import fold_constants
+from .inline_functions import INLINE_FUNCTIONS
 from .name_nodes import name_nodes
+from .raise_opset import RAISE_OPSET
 from .remove_casts import remove_casts
 from .remove_dropout import remove_dropout
 from .remove_identity import remove_identity
 from .rename_clashes import rename_clashes
 from .trim_inputs import trim_inputs
 
-DECLARATIONS = [
+DECLARATIONS: list[Declaration] = [
+    INLINE_FUNCTIONS,
+    RAISE_OPSET,
     name_nodes,
     trim_inputs,
     constant_nodes,
@@ -23,5 +28,3 @@ DECLARATIONS = [
     fold_constants,
     rename_clashes,
 ]
-
-__all__ = ["DECLARATIONS", "before_graph", "name_nodes"]

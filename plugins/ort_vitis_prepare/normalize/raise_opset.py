@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper, version_converter
 
-from ort_vitis_plugin.api import ModelError, attribute, subgraphs
+from ort_vitis_plugin.api import ModelError, ModelTransform, attribute, subgraphs
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
 MINIMUM_OPSET, PREFERRED_OPSET = 10, 11
@@ -88,3 +88,8 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
             f"{max(needed, 13)} or later"
         ) from error
     return raised
+
+
+RAISE_OPSET = ModelTransform(
+    "RaiseOpset", f"Raise models below opset {PREFERRED_OPSET} to it, their meaning kept.", raise_opset
+)
