@@ -178,7 +178,7 @@ class CustomOpLibrary:
 
 
 Declaration = (
-    type[OptionGroup] | Target | Format | Calibrator | OpQuantizer | Transform | Adjuster | Fusion | CustomOpLibrary
+    type[OptionGroup] | Target | Format | Calibrator | OpQuantizer | Transform | ModelTransform | Adjuster | Fusion | CustomOpLibrary
 )
 
 
