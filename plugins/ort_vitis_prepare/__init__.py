@@ -17,14 +17,22 @@ def vitis_declare() -> Iterator[Declaration]:
     from .clip6_to_relu import clip6_to_relu
     from .clip_to_relu import clip_to_relu
     from .fold_batch_norm import fold_batch_norm
-    from .normalize import DECLARATIONS
+    from .fuse_instance_norm import fuse_instance_norm
+    from .fuse_l2_norm import fuse_l2_norm
+    from .reduce_mean_to_pool import reduce_mean_to_pool
     from .remove_input_init import remove_input_init
+    from .split_large_pool import split_large_pool
+    from .split_to_slice import split_to_slice
 
     yield remove_input_init
-    yield from DECLARATIONS
     yield clip6_to_relu
+    yield fuse_instance_norm
+    yield fuse_l2_norm
     yield fold_batch_norm
     yield bn_to_conv
     yield EqualizationOptions
     yield equalize
+    yield reduce_mean_to_pool
+    yield split_large_pool
+    yield split_to_slice
     yield clip_to_relu

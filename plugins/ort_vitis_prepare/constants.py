@@ -81,6 +81,13 @@ def become(graph: Graph, node: NodeProto, op_type: str, inputs: Iterable[str], *
     node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
 
 
+def discard(graph: Graph, nodes: Iterable[NodeProto]) -> None:
+    """Remove nodes, and the Constant nodes that only they read."""
+    for node in nodes:
+        rewire(graph, node, [])
+        graph.remove(node)
+
+
 def refusal(run: Run | None, node: NodeProto, *, any_type: bool = False) -> str | None:
     """Why the request leaves the node as it is; ``any_type`` asks about the node, not about its op type."""
     reason = run.refusal(node) if run is not None else None
