@@ -12,9 +12,12 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import ModelProto, TensorProto, ValueInfoProto, numpy_helper
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
+from . import sketch_engine
+from .custom_ops.library import register
 from .errors import CalibrationError, UnknownNameError, suggest
 from .graph import subgraphs
 from .sketch import Sketch
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Feed = Mapping[str, NDArray[Any]]
+    Configure = Callable[[ort.SessionOptions], None]
 
 _FLOATS = {
     "tensor(float)": np.dtype(np.float32),
@@ -74,7 +78,7 @@ def observe(
     feeds: Iterable[Feed],
     *,
     providers: Sequence[Any] = ("CPUExecutionProvider",),
-    configure: Callable[[ort.SessionOptions], None] | None = None,
+    configure: Configure | None = None,
     on_sample: Callable[[Sample], None] | None = None,
     apart: bool = False,
 ) -> Observation:
@@ -85,31 +89,34 @@ def observe(
     Tensors inside the bodies of If, Loop and Scan cannot be seen from outside and are left out.
     """
     plan = _Plan(model, list(dict.fromkeys(tensors)))
-    session = plan.session(providers, configure)
-    types = {value.name: value.type for value in (*session.get_inputs(), *session.get_outputs())}
-    for name in plan.observed:
-        if types[name] not in _FLOATS:
-            raise CalibrationError(f"tensor {name} is {types[name]}; only floating-point tensors can be observed")
-
     total = Observation([*plan.observed, *plan.constants])
     for name, constant in plan.constants.items():
         total[name].add(constant)
+    current = Observation(plan.observed) if apart else total
+    session = _session(plan, current, list(providers), configure)
     for index, feed in enumerate(_numbered(feeds)):
-        own = {name: Sketch() for name in plan.observed} if apart else total
-        non_finite = []
-        for name, values in _run(session, plan, feed, index):
-            before = own[name].nan_count, own[name].inf_count
-            own[name].add(values)
-            nans, infinities = own[name].nan_count - before[0], own[name].inf_count - before[1]
-            if nans or infinities:
-                non_finite.append(NonFinite(name, index, nans, infinities))
-            if apart:
-                total[name].merge(own[name])
+        before = {name: current[name].non_finite for name in plan.observed}
+        _run(session, plan, feed, index, current)
+        non_finite = tuple(_non_finite(before, current, index))
+        own: dict[str, Sketch] = {}
+        if apart:
+            own = {name: current[name].cut() for name in plan.observed}
+            for name, sketch in own.items():
+                total[name].merge(sketch)
         total.samples += 1
         total.non_finite += non_finite
         if on_sample:
-            on_sample(Sample(index, tuple(non_finite), own if apart else {}))
+            on_sample(Sample(index, non_finite, own))
+    for sketch in total.values():
+        sketch.settle()
     return total
+
+
+def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketch], index: int) -> Iterator[NonFinite]:
+    for name, (nans, infinities) in before.items():
+        now = sketches[name].non_finite
+        if now != (nans, infinities):
+            yield NonFinite(name, index, now[0] - nans, now[1] - infinities)
 
 
 def _numbered(feeds: Iterable[Feed]) -> Iterator[Feed]:
@@ -127,24 +134,48 @@ def _numbered(feeds: Iterable[Feed]) -> Iterator[Feed]:
         index += 1
 
 
-def _run(session: ort.InferenceSession, plan: _Plan, feed: Feed, index: int) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The observed tensors of one sample, each freed before the next is asked for."""
+def _session(
+    plan: _Plan,
+    sketches: Mapping[str, Sketch],
+    providers: list[Any],
+    configure: Configure | None,
+) -> ort.InferenceSession:
+    """A session with observers where they can run, else one whose outputs are the observed tensors."""
+    if plan.fetched and providers in (["CPUExecutionProvider"], []) and sketch_engine.library():
+        try:
+            return plan.observing_session(sketches, configure)
+        except ort_errors.InvalidGraph as error:
+            session = plan.fetching_session(providers, configure)
+            plan.check_types(session)
+            raise CalibrationError(f"the model cannot be observed: {error}") from error
+    session = plan.fetching_session(providers, configure)
+    plan.check_types(session)
+    return session
+
+
+def _run(session: ort.InferenceSession, plan: _Plan, feed: Feed, index: int, sketches: Mapping[str, Sketch]) -> None:
+    """Count the observed tensors of one sample; each fetched one is freed before the next."""
     for name in plan.fed:
         if name in feed:
-            yield name, np.asarray(feed[name])
+            sketches[name].add(feed[name])
+    if plan.observers:
+        for name in plan.fetched:
+            sketches[name].counter()
+    outputs = [plan.observers[0]] if plan.observers else plan.fetched or [session.get_outputs()[0].name]
     plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
     try:
         if plain:
-            values = session.run_with_ort_values(plan.fetched, {name: _to_ort(value) for name, value in feed.items()})
+            values = session.run_with_ort_values(outputs, {name: _to_ort(value) for name, value in feed.items()})
         else:  # strings and sequences
-            values = session.run(plan.fetched, dict(feed))
+            values = session.run(outputs, dict(feed))
     except Exception as error:
         raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
+    if plan.observers:
+        return
     values.reverse()
     for name in plan.fetched:
         value = values.pop()
-        if name in plan.wanted:
-            yield name, _to_numpy(value)
+        sketches[name].add(_to_numpy(value))
 
 
 def _to_ort(array: NDArray[Any]) -> ort.OrtValue:
@@ -186,13 +217,11 @@ class _Plan:
         for name in tensors:
             if name not in known and name not in hidden:
                 raise UnknownNameError(f"the model has no tensor {name}{suggest(name, known)}")
-        self.wanted = {name for name in tensors if name in outputs}
         self.fed = [name for name in tensors if name in inputs]
         self.fetched = [name for name in tensors if name in outputs]
         self.observed = [name for name in tensors if name in inputs or name in outputs]
         self.constants = {name: self._constant(initializers[name]) for name in tensors if name in initializers}
-        if not self.fetched:
-            self.fetched = [graph.output[0].name]
+        self.observers: list[str] = []
 
     def _constant(self, tensor: TensorProto) -> NDArray[Any]:
         if uses_external_data(tensor) and self.folder:
@@ -202,13 +231,51 @@ class _Plan:
             tensor = loaded
         return numpy_helper.to_array(tensor)
 
-    def session(
-        self, providers: Sequence[Any], configure: Callable[[ort.SessionOptions], None] | None
-    ) -> ort.InferenceSession:
-        """A session whose outputs are what is fetched, and nothing else.
+    def fetching_session(self, providers: list[Any], configure: Configure | None) -> ort.InferenceSession:
+        """A session whose outputs are the observed tensors, and nothing else."""
+        options, model = self._prepare(configure)
+        declared = {value.name: value for value in self.model.graph.output}
+        if self.fetched:
+            del model.graph.output[:]
+            model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
+        return ort.InferenceSession(model.SerializeToString(), options, providers=providers)
 
-        Basic optimisation: layout changes around every observed tensor would cost more than they save.
-        """
+    def observing_session(self, sketches: Mapping[str, Sketch], configure: Configure | None) -> ort.InferenceSession:
+        """A session with one observer per tensor, whose empty outputs are the only ones."""
+        options, model = self._prepare(configure)
+        register(options)
+        domain = "com.vai.quantize"
+        if not any(each.domain == domain for each in model.opset_import):
+            model.opset_import.append(helper.make_opsetid(domain, 1))
+        depth = {name: at for at, node in enumerate(model.graph.node) for name in node.output}
+        taken = {*depth, *(value.name for value in model.graph.input)}
+        del model.graph.output[:]
+        # ORT walks leaves from the last node on: deepest first, each observer runs right after its tensor is made.
+        for at, name in enumerate(sorted(self.fetched, key=lambda each: -depth[each])):
+            counter = sketches[name].counter()
+            if counter is None:
+                raise CalibrationError("the custom-op library went away")
+            output = f"observed_{at}"
+            while output in taken:
+                output += "_"
+            node = helper.make_node(
+                "CalibrationObserver", [name], [output], f"observe {name}", domain=domain, sketch=counter.number
+            )
+            model.graph.node.append(node)
+            model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
+            self.observers.append(output)
+        return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    def check_types(self, session: ort.InferenceSession) -> None:
+        """Only floating-point tensors can be observed."""
+        for value in (*session.get_inputs(), *session.get_outputs()):
+            if value.name in self.observed and value.type not in _FLOATS:
+                raise CalibrationError(
+                    f"tensor {value.name} is {value.type}; only floating-point tensors can be observed"
+                )
+
+    def _prepare(self, configure: Configure | None) -> tuple[ort.SessionOptions, ModelProto]:
+        """Basic optimisation: layout changes around every observed tensor would cost more than they save."""
         options = ort.SessionOptions()
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
         if self.folder:
@@ -218,10 +285,7 @@ class _Plan:
         model, self.shared = _without_large_initializers(self.model)
         if self.shared:
             options.add_external_initializers(list(self.shared), list(self.shared.values()))
-        declared = {value.name: value for value in self.model.graph.output}
-        del model.graph.output[:]
-        model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
-        return ort.InferenceSession(model.SerializeToString(), options, providers=list(providers))
+        return options, model
 
 
 def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import CalibrationError
+from .sketch_engine import Counter, new_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,13 +109,17 @@ def _squares(row: NDArray[np.float32]) -> int:
     return total
 
 
-def as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
-    """The values as one contiguous row of float32; only floating-point arrays are taken."""
+def _floats(values: NDArray[Any]) -> NDArray[Any]:
+    """The array in one piece and native byte order; only floating-point arrays are taken."""
     array = np.asarray(values)
-    if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
+    if array.dtype.name not in ("float16", "bfloat16", "float32", "float64"):
         raise CalibrationError(f"a sketch takes float16, bfloat16, float32 or float64 values, not {array.dtype}")
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(-1)
+
+
+def _as_float32(row: NDArray[Any]) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, dtype=np.float32).reshape(-1)
+        return row.astype(np.float32, copy=False)
 
 
 class _View:
@@ -160,6 +165,8 @@ class Sketch:
     """
 
     def __init__(self) -> None:
+        self._counter: Counter | None = None
+        self._pending = False
         self._bins = Bins.empty()
         self._nans = 0
         self._infinities = 0
@@ -170,9 +177,38 @@ class Sketch:
 
     def add(self, values: NDArray[Any]) -> None:
         """Count all values of a float16, bfloat16, float32 or float64 array (float64 is rounded to float32)."""
-        row = as_float32(values)
+        row = _floats(values)
+        if counter := self.counter():
+            counter.add(row)
+            return
         for start in range(0, row.size, _CHUNK):
-            self._add_chunk(row[start : start + _CHUNK])
+            self._add_chunk(_as_float32(row[start : start + _CHUNK]))
+
+    def counter(self) -> Counter | None:
+        """The C++ counter that feeds this sketch, None without the library. Call it again before every use."""
+        self._counter = self._counter or new_counter()
+        self._pending = self._counter is not None
+        return self._counter
+
+    def _fetch(self) -> None:
+        """Take over what the C++ counter has counted since the last time."""
+        if self._pending and self._counter:
+            self._pending = False
+            self._absorb(Sketch.from_bytes(self._counter.take()))
+
+    def cut(self) -> Sketch:
+        """All that was counted, moved to a sketch of its own; this one goes on empty, with the same counter."""
+        part = Sketch()
+        part.merge(self)
+        counter = self._counter
+        self.__init__()  # type: ignore[misc]
+        self._counter = counter
+        return part
+
+    def settle(self) -> None:
+        """Fetch, and give the memory of the C++ counter back."""
+        self._fetch()
+        self._counter = None
 
     def _add_chunk(self, row: NDArray[np.float32]) -> None:
         bins = _count(row.view(np.uint32))
@@ -194,6 +230,11 @@ class Sketch:
 
     def merge(self, other: Sketch) -> None:
         """Count everything that ``other`` has counted, too."""
+        self._fetch()
+        other._fetch()
+        self._absorb(other)
+
+    def _absorb(self, other: Sketch) -> None:
         self._bins = self._bins + other._bins
         self._nans += other._nans
         self._infinities += other._infinities
@@ -205,6 +246,7 @@ class Sketch:
     @property
     def bins(self) -> Bins:
         """The integers that are all of the state besides the extremes and the counts of non-finite values."""
+        self._fetch()
         return self._bins
 
     @property
@@ -215,21 +257,29 @@ class Sketch:
     @property
     def nan_count(self) -> int:
         """Number of NaN values."""
-        return self._nans
+        return self.non_finite[0]
 
     @property
     def inf_count(self) -> int:
         """Number of infinite values."""
-        return self._infinities
+        return self.non_finite[1]
+
+    @property
+    def non_finite(self) -> tuple[int, int]:
+        """Number of NaN and of infinite values; cheap while counting goes on."""
+        nans, infinities = self._counter.non_finite() if self._pending and self._counter else (0, 0)
+        return self._nans + nans, self._infinities + infinities
 
     @property
     def minimum(self) -> float:
         """Least finite value, exact."""
+        self._fetch()
         return self._minimum + 0.0 if self._minimum <= self._maximum else 0.0
 
     @property
     def maximum(self) -> float:
         """Greatest finite value, exact."""
+        self._fetch()
         return self._maximum + 0.0 if self._minimum <= self._maximum else 0.0
 
     @property
@@ -250,6 +300,7 @@ class Sketch:
     @property
     def sum_squares(self) -> float:
         """Sum of the squared values."""
+        self._fetch()
         return self._squares / (1 << 298)
 
     @property
@@ -266,8 +317,9 @@ class Sketch:
     @property
     def view(self) -> _View:
         """The bins as floats."""
+        bins = self.bins
         if self._view is None:
-            self._view = _View(self.bins, self.sum_squares, self._minimum, self._maximum)
+            self._view = _View(bins, self.sum_squares, self._minimum, self._maximum)
         return self._view
 
     def exact(self, position: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> NDArray[np.bool_]:
@@ -460,7 +512,7 @@ def squared_error_direct(
     values: NDArray[Any], positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0
 ) -> Floats:
     """What ``Sketch.squared_error`` gives, for any width, from the finite values themselves in float64."""
-    row = as_float32(values)
+    row = _as_float32(_floats(values))
     low, high = qmin - zero_point, qmax - zero_point
     steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
     errors = np.zeros(len(steps))

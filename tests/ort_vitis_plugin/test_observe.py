@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import json
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -13,6 +15,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 import ort_vitis_plugin.observe as module
+from ort_vitis_plugin import sketch_engine
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
 from ort_vitis_plugin.observe import NonFinite, Sample, observe
 from ort_vitis_plugin.sketch import Sketch
@@ -34,6 +37,16 @@ g (float[N, 4] x, float[N, 4] y) => (float[N, 3] out)
 }
 """
 FLOATS = ["x", "y", "s", "r", "m", "out"]
+
+
+@pytest.fixture(autouse=True, params=["observers", "fetched"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test runs with observers in the session and, as without the library, with fetched outputs."""
+    if request.param == "fetched":
+        monkeypatch.setattr(sketch_engine, "library", lambda: None)
+    elif not sketch_engine.library():
+        pytest.skip("the custom-op library was not built")
+    return str(request.param)
 
 
 def parsed(text: str) -> ModelProto:
@@ -249,3 +262,49 @@ def test_a_sample_that_does_not_fit_names_itself() -> None:
         observe(parsed(TWO_INPUTS), ["s"], samples)
     with pytest.raises(CalibrationError, match="calibration sample 0"):
         observe(parsed(TWO_INPUTS), ["s"], [{"x": samples[0]["x"]}])
+
+
+def test_each_observer_follows_the_node_whose_output_it_sees(engine: str, tmp_path: Path) -> None:
+    """Deepest first in the file makes ORT run each one at once, so that activations do not pile up."""
+    if engine == "fetched":
+        pytest.skip("there are no observers")
+    profile = str(tmp_path / "profile")
+
+    def configure(options: ort.SessionOptions) -> None:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile
+
+    nodes = [helper.make_node("Sin", [f"t{at}"], [f"t{at + 1}"], name=f"sin{at}") for at in range(6)]
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n"])] for name in ("t0", "t6")]
+    model = helper.make_model(helper.make_graph(nodes, "g", *ends), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    names = [f"t{at}" for at in range(1, 7)]
+    observe(model, names, [{"t0": np.ones(3, np.float32)}], configure=configure)
+    gc.collect()
+    events = json.loads(next(tmp_path.glob("profile*.json")).read_text())
+    order = [event["name"] for event in events if event["name"].endswith("_kernel_time")]
+    expected = [name for at in range(6) for name in (f"sin{at}_kernel_time", f"observe t{at + 1}_kernel_time")]
+    assert order == expected
+
+
+def test_a_model_that_holds_the_name_of_an_observer() -> None:
+    model = parsed(TWO_INPUTS.replace("s = Add", "observed_0 = Add").replace("Relu(s)", "Relu(observed_0)"))
+    tensors = ["observed_0", "r", "out"]
+    assert observe(model, tensors, feeds(3)) == by_hand(model, tensors, feeds(3))
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    nodes = [helper.make_node("Tanh", ["x"], ["y"])]
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n"])] for name in "xy"]
+    model = helper.make_model(helper.make_graph(nodes, "g", *ends), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    values = np.random.default_rng(0).standard_normal(700_001).astype(np.float32)
+    samples = [{"x": values}, {"x": values[:100]}, {"x": values[:100_000]}]
+
+    def seen(threads: int) -> bytes:
+        def configure(options: ort.SessionOptions) -> None:
+            options.intra_op_num_threads = threads
+
+        return observe(model, ["y"], samples, configure=configure)["y"].to_bytes()
+
+    assert len({seen(threads) for threads in (1, 2, 4, 4, 4)}) == 1
