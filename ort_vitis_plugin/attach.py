@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.errors import AttachError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _PLACEHOLDER = "<the original code>"
 _ROUTE = "_ort_vitis_route"  # a local name of our code, by which it is recognised
@@ -105,7 +105,11 @@ def route(code: CodeType, namespace: dict[str, object], arguments: Mapping[str, 
         if is_ours(arguments):
             from ort_vitis_plugin.quantize import calibrator_from_ort, quantize_from_ort
 
-            return quantize_from_ort(arguments) if code.co_name == "quantize_static" else calibrator_from_ort(arguments)
+            ours: Callable[..., object] = {
+                "quantize_static": quantize_from_ort,
+                "create_calibrator": calibrator_from_ort,
+            }[code.co_name]
+            return ours(arguments)
     return FunctionType(code, namespace)(**arguments)
 
 
