@@ -301,6 +301,12 @@ class Graph:
             target.extend(getattr(scratch, field))
         return self.model
 
+    def reload(self, model: ModelProto) -> None:
+        """Index ``model``, rewritten as a whole, in place of the one before; what steps said stays."""
+        skips, step = self.skips, self.step
+        self.__init__(model, copy=False)  # type: ignore[misc]
+        self.skips, self.step = skips, step
+
     # ------------------------------------------------------------------ inside
 
     def _index(self, node: NodeProto) -> None:

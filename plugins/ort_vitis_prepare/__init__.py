@@ -16,15 +16,21 @@ def vitis_declare() -> Iterator[Declaration]:
     from .cle.options import EqualizationOptions
     from .clip6_to_relu import clip6_to_relu
     from .clip_to_relu import clip_to_relu
+    from .convert_fp16_to_fp32 import fp16_to_fp32
+    from .convert_nchw_to_nhwc import nchw_to_nhwc
     from .fold_batch_norm import fold_batch_norm
     from .fuse_instance_norm import fuse_instance_norm
     from .fuse_l2_norm import fuse_l2_norm
+    from .normalize import DECLARATIONS
     from .reduce_mean_to_pool import reduce_mean_to_pool
     from .remove_input_init import remove_input_init
     from .split_large_pool import split_large_pool
     from .split_to_slice import split_to_slice
 
     yield remove_input_init
+    yield fp16_to_fp32
+    yield from DECLARATIONS
+    yield nchw_to_nhwc
     yield clip6_to_relu
     yield fuse_instance_norm
     yield fuse_l2_norm
