@@ -32,7 +32,7 @@ from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 if TYPE_CHECKING:
     from .custom_ops import get_library_path, register
     from .data_readers import RandomDataReader
-    from .quantize import quantize_static
+    from .doors import quantize_static
     from .report import Report, Result
 
 __version__ = "0.1.0"
@@ -43,7 +43,7 @@ _HOMES = {
     "Result": "report",
     "dump_model": "dump",
     "get_library_path": "custom_ops",
-    "quantize_static": "quantize",
+    "quantize_static": "doors",
     "register": "custom_ops",
 }
 

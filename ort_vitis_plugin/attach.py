@@ -103,7 +103,7 @@ def route(code: CodeType, namespace: dict[str, object], arguments: Mapping[str, 
         from ort_vitis_plugin.request import is_ours
 
         if is_ours(arguments):
-            from ort_vitis_plugin.quantize import calibrator_from_ort, quantize_from_ort
+            from ort_vitis_plugin.doors import calibrator_from_ort, quantize_from_ort
 
             ours: Callable[..., object] = {
                 "quantize_static": quantize_from_ort,

@@ -15,6 +15,7 @@ from .errors import CalibrationError, OptionError, suggest
 
 Feed = dict[str, NDArray[Any]]
 
+_FLOATS = {TensorProto.FLOAT: np.dtype(np.float32), TensorProto.FLOAT16: np.dtype(np.float16)}
 _SEED = 20240229
 
 
@@ -99,7 +100,8 @@ def _shapes_by_name(given: object, names: list[str]) -> dict[str, tuple[int, ...
         if all(isinstance(entry, (list, tuple)) for entry in given):
             if len(given) > len(names):
                 raise OptionError(
-                    f"random_data_reader_input_shape gives {len(given)} shapes for {len(names)} inputs: {', '.join(names)}"
+                    f"random_data_reader_input_shape gives {len(given)} shapes for {len(names)} inputs: "
+                    f"{', '.join(names)}"
                 )
             return {name: _dims(shape) for name, shape in zip(names, given, strict=False)}
         return {names[0]: _dims(given)} if names else {}
@@ -152,11 +154,35 @@ def _shape(value: Any, given: tuple[int, ...] | None) -> tuple[int, ...]:
     return tuple(dim.dim_value if dim.dim_value > 0 else unknown.get(axis, 1) for axis, dim in enumerate(dims))
 
 
-class Samples:
-    """A caller's reader as an iterable of checked feeds: an iterable, an object with get_next, or a list of dicts."""
+def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
+    """A sample as ``model`` takes it: float32 for float16 and back, channels first for channels last and back."""
+    adapted = dict(feed)
+    for value in model.graph.input:
+        array = adapted.get(value.name)
+        if not isinstance(array, np.ndarray) or not value.type.HasField("tensor_type"):
+            continue
+        wanted = _FLOATS.get(value.type.tensor_type.elem_type)
+        if wanted is not None and array.dtype in _FLOATS.values() and array.dtype != wanted:
+            array = array.astype(wanted)
+        dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        if array.ndim == 4 == len(dims) and list(array.shape[1:]) != dims[1:]:
+            for order in ((0, 2, 3, 1), (0, 3, 1, 2)):
+                if [array.shape[axis] for axis in order[1:]] == dims[1:]:
+                    array = np.ascontiguousarray(np.transpose(array, order))
+                    break
+        adapted[value.name] = array
+    return adapted
 
-    def __init__(self, reader: Any, model: ModelProto, *, remember: int = 0) -> None:
+
+class Samples:
+    """A caller's reader as an iterable of checked feeds: an iterable, an object with get_next, or a list of dicts.
+
+    ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
+    """
+
+    def __init__(self, reader: Any, model: ModelProto, *, remember: int = 0, converted: bool = False) -> None:
         self._reader, self._remember = reader, remember
+        self._original = model if converted else None
         self._inputs = {
             value.name: value
             for value in model.graph.input
@@ -175,6 +201,8 @@ class Samples:
 
     def __iter__(self) -> Iterator[Feed]:
         for number, feed in enumerate(self._raw()):
+            if self._original is not None:
+                feed = adapt_feed(self._original, feed)
             if number == 0:
                 self._check(feed)
             if number < self._remember:
@@ -224,7 +252,8 @@ def _check_array(name: str, array: Any, declared: Any) -> None:
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(declared.elem_type))
         if given.dtype != dtype and not (isinstance(array, (list, float, int)) and not isinstance(array, np.ndarray)):
             raise CalibrationError(
-                f"the reader feeds {name} as {given.dtype}, but the model takes {dtype}; convert with .astype({dtype.name!r})"
+                f"the reader feeds {name} as {given.dtype}, but the model takes {dtype}; "
+                f"convert with .astype({dtype.name!r})"
             )
     if not declared.HasField("shape"):
         return

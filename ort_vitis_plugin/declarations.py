@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -112,21 +113,22 @@ class Transform:
 
     def __call__(self, graph: Graph, run: Run | None = None) -> int:
         graph.step = self.key
-        if len(inspect.signature(self.apply).parameters) > 1:
-            return self.apply(graph, run)
-        return self.apply(graph)
+        return self.apply(graph, run) if _takes_run(self.apply) else self.apply(graph)
 
 
 @dataclass(frozen=True)
 class ModelTransform:
-    """A rewrite of the whole model (functions, opset) before it is seen as a graph: ``apply(model) -> model``."""
+    """A rewrite of the whole model (functions, opset) before it is seen as a graph.
+
+    ``apply(model)`` or ``apply(model, run)`` gives the model, itself or a new one.
+    """
 
     key: str
     doc: str
-    apply: Callable[[ModelProto], ModelProto]
+    apply: Callable[..., ModelProto]
 
-    def __call__(self, model: ModelProto) -> ModelProto:
-        return self.apply(model)
+    def __call__(self, model: ModelProto, run: Run) -> ModelProto:
+        return self.apply(model, run) if _takes_run(self.apply) else self.apply(model)
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,22 @@ class CustomOpLibrary:
 
 
 Declaration = (
-    type[OptionGroup] | Target | Format | Calibrator | OpQuantizer | Transform | ModelTransform | Adjuster | Fusion | CustomOpLibrary
+    type[OptionGroup]
+    | Target
+    | Format
+    | Calibrator
+    | OpQuantizer
+    | Transform
+    | ModelTransform
+    | Adjuster
+    | Fusion
+    | ScaleFormat
+    | CustomOpLibrary
 )
+
+
+def _takes_run(function: Callable[..., Any]) -> bool:
+    return "run" in inspect.signature(function).parameters
 
 
 def _first_line(function: Callable[..., Any]) -> str:
@@ -246,7 +262,7 @@ def is_declaration(value: object) -> bool:
     """Whether a hook may yield the value."""
     if isinstance(value, type):
         return issubclass(value, OptionGroup)
-    kinds = (Target, Format, Calibrator, OpQuantizer, Transform, ModelTransform, Adjuster, Fusion, ScaleFormat, CustomOpLibrary)
+    kinds = tuple(kind for kind in typing.get_args(Declaration) if isinstance(kind, type))
     return isinstance(value, kinds)
 
 

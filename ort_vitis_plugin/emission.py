@@ -129,7 +129,15 @@ class Emission:
         readers = self.graph.consumers(name)
         del self.graph.initializers[name]
         target = self.graph.unique(f"{name}_DequantizeLinear_Output") if is_half else name
-        self._node(self.q.operator(INT32, dequantize=True), own, own, source, target, f"{name}_DequantizeLinear", force_float32=is_half)
+        self._node(
+            self.q.operator(INT32, dequantize=True),
+            own,
+            own,
+            source,
+            target,
+            f"{name}_DequantizeLinear",
+            force_float32=is_half,
+        )
         if is_half:
             self.graph.make("Cast", [target], [name], f"{name}_Cast", to=TensorProto.FLOAT16)
         self.graph.describe(name, TensorProto.FLOAT16 if is_half else TensorProto.FLOAT, array.shape)

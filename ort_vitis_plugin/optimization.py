@@ -52,7 +52,7 @@ def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "optimized.onnx"
         options.optimized_model_filepath = str(path)
-        for library in (*run.catalog.libraries(), *(run.call.custom_op_libraries or ())):
+        for library in run.libraries:
             options.register_custom_ops_library(library)
         try:
             ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import onnx
 from onnx import ModelProto
 
 from . import custom_ops
 from .checking import check_result
-from .data_readers import RandomDataReader, Samples
+from .data_readers import RandomDataReader, Samples, adapt_feed
 from .declarations import Stage
 from .errors import CalibrationError, ModelError
 from .graph import Graph
@@ -27,13 +27,12 @@ from .request import Request, Run
 from .selection import select
 from .solver import adjust_plan
 from .statistics import Statistics
-from .validation import check_not_quantized, check_request
+from .validation import AlreadyQuantizedWarning, check_floats, check_request, is_quantized
 
 if TYPE_CHECKING:
     import onnxruntime as ort
 
     from .catalog import Catalog
-    from .data_readers import Feed
     from .plan import Bound
     from .quantizer import PlannedQDQQuantizer
 
@@ -45,6 +44,8 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     run = Run(request, catalog)
     check_request(run)
     original = load(run)
+    if handed_back(run, original):
+        return original, run
     graph = normalize(run, original)
     graph = prepare(run, graph)
     statistics = calibrate(run, graph)
@@ -61,18 +62,32 @@ def load(run: Run) -> ModelProto:
     with _stage(run, "load") as done:
         model = load_model(run.request.model)
         run.report.float_bytes = model.ByteSize()
+        run.libraries = libraries_of(run, model)
         run.samples = _samples(run, model)
         return done(model)
+
+
+def handed_back(run: Run, model: ModelProto) -> bool:
+    """Whether the model was quantized before: a second layer of pairs would only lose accuracy."""
+    if run.call.quantize_quantized or not is_quantized(Graph(model, copy=False)):
+        return False
+    text = (
+        "the model is quantized already, so it is handed back as it is; give the float model, "
+        "or set extra_options={'QuantizeQuantized': True} to quantize what is left float"
+    )
+    warnings.warn(text, AlreadyQuantizedWarning, stacklevel=5)
+    run.report.note(text)
+    run.report.quantized_bytes = run.report.float_bytes
+    return True
 
 
 def normalize(run: Run, model: ModelProto) -> Graph:
     """The graph as exporters leave it becomes one that rules can read: names, constants, opset, functions settled."""
     with _stage(run, "normalize") as done:
         for step in run.catalog.model_transforms():
-            model = step(model)
+            model = step(model, run)
         graph = Graph(model)
         _transform(run, graph, Stage.NORMALIZE)
-        check_not_quantized(graph, run)
         select(graph, run)
         prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())
         return done(_carry_over(graph, Graph(prepared, copy=False)))
@@ -89,6 +104,7 @@ def prepare(run: Run, graph: Graph) -> Graph:
 def calibrate(run: Run, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     with _stage(run, "calibrate") as done:
+        check_floats(graph, run)
         collector = run.method.collector(run) if run.method.collector is not None else None
         model = graph.to_model()
         run.samples.adapters.append(partial(adapt_feed, model))
@@ -200,7 +216,7 @@ def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
 
 
 def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
-    """Float tensors around selected nodes, without constants and without inputs of a Relu or Clip that read its range."""
+    """Float tensors around selected nodes; the input of a Relu or Clip takes the range of its output."""
     names: dict[str, None] = {}
     for node in graph:
         if run.refusal(node) is not None:
@@ -214,24 +230,16 @@ def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
     return list(names)
 
 
-def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
-    """A sample for the original model as the converted one takes it: NHWC for NCHW, float32 for float16."""
-    import numpy as np
+def libraries_of(run: Run, model: ModelProto) -> list[str]:
+    """Custom-op libraries: those of plugins, those of the caller, and onnxruntime-extensions where its ops are used."""
+    paths = [*run.catalog.libraries(), *(run.call.custom_op_libraries or ())]
+    defined = {(function.domain, function.name) for function in model.functions}
+    used = {(node.domain, node.op_type) for node in model.graph.node} - defined
+    if any(domain == custom_ops.CONTRIB_DOMAIN for domain, _ in used):
+        from onnxruntime_extensions import get_library_path
 
-    adapted = dict(feed)
-    for value in model.graph.input:
-        array = adapted.get(value.name)
-        if not isinstance(array, np.ndarray) or not value.type.HasField("tensor_type"):
-            continue
-        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT and array.dtype == np.float16:
-            array = array.astype(np.float32)
-        dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if array.ndim == 4 == len(dims) and list(array.shape[1:]) != dims[1:]:
-            moved = np.transpose(array, (0, 2, 3, 1))
-            if list(moved.shape[1:]) == dims[1:]:
-                array = np.ascontiguousarray(moved)
-        adapted[value.name] = array
-    return adapted
+        paths.append(get_library_path())
+    return list(dict.fromkeys(paths))
 
 
 # ---------------------------------------------------------------------- inside
@@ -244,7 +252,8 @@ def _samples(run: Run, model: ModelProto) -> Samples:
         reader = RandomDataReader(
             model, run.call.random_data_reader_input_shape, run.call.random_data_reader_input_data_range
         )
-    return Samples(reader, model, remember=CHECKED_SAMPLES)
+    converts = run.call.convert_fp16_to_fp32 or run.call.convert_nchw_to_nhwc
+    return Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
 
 
 def _transform(run: Run, graph: Graph, stage: Stage) -> int:
@@ -268,7 +277,7 @@ def _carry_over(old: Graph, new: Graph) -> Graph:
 
 def _register(run: Run, options: ort.SessionOptions) -> None:
     options.log_severity_level = 3
-    for path in (*run.catalog.libraries(), *(run.call.custom_op_libraries or ())):
+    for path in run.libraries:
         try:
             options.register_custom_ops_library(path)
         except Exception as error:

@@ -273,7 +273,7 @@ class Planner:
                 self.result.bounds.append(
                     Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
                 )
-        elif not self.call["QDQDisableWeightAdjustForInt32Bias"] and not w.zero_point.any():
+        elif not self.call["QDQDisableWeightAdjustForInt32Bias"]:
             self._enlarge(array, derived, x, w)
 
     def _enlarge(self, bias: NDArray[Any], derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
@@ -288,7 +288,10 @@ class Planner:
         if self.run.method.power_of_two:
             factor = np.exp2(np.ceil(np.log2(factor)))
         if (factor > 1).any():
+            low = (w.kind.min - w.zero_point) * w.scale.astype(np.float64)
             w.scale = np.asarray(w.scale * factor, dtype=np.float32)
+            if w.zero_point.any():
+                w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
             self.run.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")
 
     # ------------------------------------------------------------------ fused pairs and removed activations

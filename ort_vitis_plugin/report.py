@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,50 +53,9 @@ class Report:
 
     def print(self, console: Console | None = None) -> None:
         """Draw the closing tables on a terminal."""
-        from rich.console import Console
-        from rich.table import Table
+        from .report_view import show
 
-        console = console or Console()
-        table = Table(title="Quantized operators")
-        for heading in ("op type", "quantized", "left float"):
-            table.add_column(heading, justify="left" if heading == "op type" else "right")
-        done, kept = (
-            Counter(self.quantized.values()),
-            Counter(text.split(":", 1)[0] for text in self.left_float.values()),
-        )
-        for op_type in sorted(done.keys() | kept.keys()):
-            table.add_row(op_type, str(done[op_type] or ""), str(kept[op_type] or ""))
-        console.print(table)
-        if self.left_float:
-            table = Table(title="Left float")
-            table.add_column("node")
-            table.add_column("why")
-            for name, reason in list(self.left_float.items())[:20]:
-                table.add_row(name, reason)
-            if len(self.left_float) > 20:
-                table.add_row(f"... {len(self.left_float) - 20} more", "")
-            console.print(table)
-        if self.moves:
-            table = Table(title="Moved by hardware rules")
-            for heading in ("tensor", "position", "rules"):
-                table.add_column(heading)
-            for move in self.moves[:20]:
-                table.add_row(move.tensor, f"{move.before} -> {move.after}", ", ".join(move.rules))
-            if len(self.moves) > 20:
-                table.add_row(f"... {len(self.moves) - 20} more", "", "")
-            console.print(table)
-        for text in (*self.violations, *self.notes):
-            console.print(f"note: {text}", highlight=False)
-        table = Table(title="Against float")
-        table.add_column("output")
-        table.add_column("SQNR", justify="right")
-        for name, value in self.sqnr.items():
-            table.add_row(name, f"{value:.1f} dB")
-        console.print(table)
-        if self.float_bytes:
-            console.print(
-                f"size: {self.float_bytes:,} bytes float, {self.quantized_bytes:,} bytes quantized", highlight=False
-            )
+        show(self, console)
 
 
 @dataclass(frozen=True)

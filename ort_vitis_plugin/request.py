@@ -139,6 +139,7 @@ class Run:
         self.op_types = frozenset(self.request.op_types) or self._default_op_types()
         self.excluded: dict[str, str] = {}
         self.samples: Any = None
+        self.libraries: list[str] = []
 
     @property
     def call(self) -> CallOptions:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import onnxruntime
+from onnx import TensorProto
 
 from .catalog import full_name
 from .errors import OptionError, UnsupportedError
@@ -44,17 +45,21 @@ def _check_providers(run: Run) -> None:
             raise OptionError(f"execution_providers: {name!r} is not available here ({', '.join(available)})")
 
 
-def check_not_quantized(graph: Graph, run: Run) -> None:
-    """A model with quantized operators is most likely the wrong file."""
-    found = next((node for node in graph if node.op_type in QUANTIZED_OPS), None)
-    if found is None or run.call.quantize_quantized:
-        return
-    if found.op_type == "DequantizeLinear" and graph.is_constant(found.input[0]):
-        activations = [n for n in graph if n.op_type in QUANTIZED_OPS and not graph.is_constant(n.input[0])]
-        if not activations:
-            return
-        found = activations[0]
-    raise UnsupportedError(
-        f"the model is quantized already: it holds {found.op_type} ({found.name}); "
-        "give the float model, or set extra_options={'QuantizeQuantized': True} to go on"
-    )
+class AlreadyQuantizedWarning(UserWarning):
+    """The model was quantized before; it is handed back as it is."""
+
+
+def is_quantized(graph: Graph) -> bool:
+    """Whether activations pass quantized operators (weights may have been quantized by another tool)."""
+    found = [node for node in graph if node.op_type in QUANTIZED_OPS]
+    return any(not graph.is_constant(node.input[0]) for node in found)
+
+
+def check_floats(graph: Graph, run: Run) -> None:
+    """A model of float64 has nothing that these formats can quantize."""
+    selected = [node for node in graph if run.refusal(node) is None and node.input]
+    kinds = {graph.element_type(name) for node in selected for name in node.input if name}
+    if TensorProto.DOUBLE in kinds and not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}:
+        raise UnsupportedError(
+            "the model computes in float64 (double), which no format can quantize; convert it to float32 first"
+        )

@@ -49,6 +49,4 @@ def least_error(curve: ErrorCurve, name: str, collected: Any) -> int:
     return curve.best() if chosen is None else chosen
 
 
-MIN_MSE = Calibrator(
-    PowerOfTwoMethod.MinMSE, "Power-of-two step of least squared error.", True, least_error, votes
-)
+MIN_MSE = Calibrator(PowerOfTwoMethod.MinMSE, "Power-of-two step of least squared error.", True, least_error, votes)

@@ -32,5 +32,7 @@ class QOperatorQuantizer(PlannedQDQQuantizer):
         return qdq_to_qoperator(super().emit(plan))
 
 
-QDQ = Format(QuantFormat.QDQ, "Native QuantizeLinear and DequantizeLinear around float operators.", PlannedQDQQuantizer, _native)
+QDQ = Format(
+    QuantFormat.QDQ, "Native QuantizeLinear and DequantizeLinear around float operators.", PlannedQDQQuantizer, _native
+)
 QOPERATOR = Format(QuantFormat.QOperator, "Quantized operators such as QLinearConv.", QOperatorQuantizer, _eight_bits)

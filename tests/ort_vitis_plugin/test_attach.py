@@ -61,12 +61,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Call]]:
     """What reaches our side, with stand-ins for the decision and for the pipeline."""
     seen: list[tuple[str, Call]] = []
     request = types.ModuleType("ort_vitis_plugin.request")
-    quantize = types.ModuleType("ort_vitis_plugin.quantize")
+    quantize = types.ModuleType("ort_vitis_plugin.doors")
     setattr(request, "is_ours", lambda call: isinstance(call["calibrate_method"], OurMethod))  # noqa: B010
     setattr(quantize, "quantize_from_ort", lambda call: seen.append(("quantize", call)))  # noqa: B010
     setattr(quantize, "calibrator_from_ort", lambda call: seen.append(("calibrator", call)))  # noqa: B010
     monkeypatch.setitem(sys.modules, "ort_vitis_plugin.request", request)
-    monkeypatch.setitem(sys.modules, "ort_vitis_plugin.quantize", quantize)
+    monkeypatch.setitem(sys.modules, "ort_vitis_plugin.doors", quantize)
     return seen
 
 

@@ -7,6 +7,7 @@ from ort_vitis_plugin.api import Declaration
 
 from .constant_nodes import constant_nodes
 from .fold_constants import fold_constants
+from .fold_gemm_factors import fold_gemm_factors
 from .inline_functions import INLINE_FUNCTIONS
 from .name_nodes import name_nodes
 from .raise_opset import RAISE_OPSET
@@ -26,5 +27,6 @@ DECLARATIONS: list[Declaration] = [
     remove_dropout,
     remove_casts,
     fold_constants,
+    fold_gemm_factors,
     rename_clashes,
 ]

@@ -14,10 +14,11 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper, version_converter
 
-from ort_vitis_plugin.api import ModelError, ModelTransform, attribute, subgraphs
+from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, subgraphs
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
-MINIMUM_OPSET, PREFERRED_OPSET = 10, 11
+# DequantizeLinear has an axis since 13.
+MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET = 10, 11, 13
 
 
 def default_opset(model: ModelProto) -> int:
@@ -72,6 +73,11 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     opset = default_opset(model)
     if opset >= needed:
         return model
+    if model.ir_version < 4:
+        # Up to IR 3 every initializer had to be an input; the converter adds initializers of its own.
+        newer = ModelProto()
+        newer.CopyFrom(model)
+        newer.ir_version, model = 4, newer
     try:
         raised = version_converter.convert_version(model, needed)
         if opset < PREFERRED_OPSET:
@@ -90,6 +96,19 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     return raised
 
 
+def _needed(run: Run) -> int:
+    overrides = run.options["TensorQuantOverrides"] or {}
+    per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
+    return PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET
+
+
+def raise_for(model: ModelProto, run: Run) -> ModelProto:
+    """Raise the model to what the request needs."""
+    return raise_opset(model, _needed(run))
+
+
 RAISE_OPSET = ModelTransform(
-    "RaiseOpset", f"Raise models below opset {PREFERRED_OPSET} to it, their meaning kept.", raise_opset
+    "RaiseOpset",
+    f"Raise models below opset {PREFERRED_OPSET} to it ({PER_CHANNEL_OPSET} for per-channel), their meaning kept.",
+    raise_for,
 )

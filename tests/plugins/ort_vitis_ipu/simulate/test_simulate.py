@@ -221,7 +221,7 @@ def softmax_of_the_dpu(x: Array, axes: tuple[int, ...]) -> Array:
     p = rounded(np.float32(0.21875) * r + np.float32(0.486328125))
     p = rounded(p * r + np.float32(1))
     p = rounded(p * r + np.float32(1))
-    e = rounded(np.float32(2) ** n * p)
+    e = rounded(np.exp2(n) * p)
     return rounded(e / rounded(np.sum(e, axis=axes, keepdims=True, dtype=np.float32)))
 
 
