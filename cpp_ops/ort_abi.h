@@ -89,6 +89,8 @@ inline constexpr Slot<OrtStatus*(OrtKernelContext*, size_t index, const int64_t*
 inline constexpr Slot<void(OrtStatus*)> ReleaseStatus{93};
 inline constexpr Slot<void(OrtTensorTypeAndShapeInfo*)> ReleaseTensorTypeAndShapeInfo{99};
 inline constexpr Slot<void(OrtCustomOpDomain*)> ReleaseCustomOpDomain{101};
+inline constexpr Slot<OrtStatus*(OrtSessionOptions*, const char* key, const char* value)> AddSessionConfigEntry{130};
+inline constexpr Slot<OrtStatus*(const OrtSessionOptions*, const char* key, int* out)> HasSessionConfigEntry{237};
 inline constexpr Slot<OrtStatus*(const OrtKernelInfo*, char* out, size_t* size)> KernelInfoGetNodeName{244};
 inline constexpr Slot<OrtStatus*(const OrtShapeInferContext*, size_t* out)> ShapeInferGetInputCount{267};
 inline constexpr Slot<OrtStatus*(const OrtShapeInferContext*, size_t index, OrtTensorTypeAndShapeInfo** out)>

@@ -59,14 +59,21 @@ VITIS_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const ort:
                      "the custom-op library of ort_vitis_plugin needs onnxruntime 1.17 or newer");
   }
   vitis::CurrentApi() = api;
+  // ORT refuses a domain that a session has already, so options registered twice would fail later, at the session.
+  constexpr const char* kMark = "ort_vitis_plugin.registered";
+  int registered = 0;
+  OrtStatus* status = ort::Call(*api, ort::HasSessionConfigEntry, static_cast<const OrtSessionOptions*>(options), kMark,
+                                &registered);
+  if (status || registered) return status;
   try {
     for (OrtCustomOpDomain* domain : vitis::Domains()) {
-      if (OrtStatus* status = ort::Call(*api, ort::AddCustomOpDomain, options, domain)) return status;
+      status = ort::Call(*api, ort::AddCustomOpDomain, options, domain);
+      if (status) return status;
     }
+    return ort::Call(*api, ort::AddSessionConfigEntry, options, kMark, "1");
   } catch (const std::exception& error) {
     return ort::Call(*api, ort::CreateStatus, static_cast<int>(ort::kFail), error.what());
   }
-  return nullptr;
 }
 
 // The instruction-set copy in use: "baseline", "avx2" or "avx512".

@@ -58,6 +58,10 @@ class SelfCheckError(QuantizationError, ValueError):
     """The quantized model was rejected by the checker, by ONNX Runtime, or strays from the float model."""
 
 
+class LibraryNotFoundError(QuantizationError, FileNotFoundError):
+    """The custom-op library was not built here."""
+
+
 class PluginError(QuantizationError, RuntimeError):
     """A plugin declares something that cannot be honoured."""
 

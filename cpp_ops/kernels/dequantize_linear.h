@@ -1,5 +1,7 @@
 // y = (q - zero_point) * scale; the difference is rounded to float32 once, then multiplied.
 // SPDX-License-Identifier: MIT
+//
+// A zero point of -0.0 counts as 0.0, so that subtracting a zero never changes a bit; graph optimizers assume that.
 
 #pragma once
 
@@ -23,7 +25,7 @@ inline double ToDouble(T value) {
 template <class T>
 inline float Difference(T value, T zero_point) {
   if constexpr (kIsHalf<T>) {
-    return ToFloat(value) - ToFloat(zero_point);
+    return ToFloat(value) - (ToFloat(zero_point) + 0.0f);
   } else if constexpr (sizeof(T) < 4) {
     return static_cast<float>(static_cast<int32_t>(value) - static_cast<int32_t>(zero_point));
   } else {
@@ -34,7 +36,7 @@ inline float Difference(T value, T zero_point) {
 #if VITIS_HAS_F16C
 inline void Dequantize(const Float16* __restrict x, float* __restrict y, size_t count, float scale, Float16 zp) {
   constexpr size_t kWidth = 8;
-  const __m256 zero = _mm256_set1_ps(ToFloat(zp));
+  const __m256 zero = _mm256_set1_ps(ToFloat(zp) + 0.0f);
   const __m256 factor = _mm256_set1_ps(scale);
   size_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {

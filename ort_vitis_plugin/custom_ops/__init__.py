@@ -1,0 +1,61 @@
+"""The custom ops: their compiled library, their meaning in numpy, and what lets a model run without the library."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ort_vitis_plugin.custom_ops.functions import (
+        CONTRIB_DOMAIN,
+        QUARK_DOMAIN,
+        VAI_DOMAIN,
+        add_functions,
+        bit_width_of,
+        model_functions,
+    )
+    from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
+    from ort_vitis_plugin.custom_ops.reference import dequantize_linear, fix_neuron, quantize_linear
+    from ort_vitis_plugin.custom_ops.schemas import reference_ops, register_schemas
+
+_HOMES = {
+    "CONTRIB_DOMAIN": "functions",
+    "QUARK_DOMAIN": "functions",
+    "VAI_DOMAIN": "functions",
+    "add_functions": "functions",
+    "bit_width_of": "functions",
+    "dequantize_linear": "reference",
+    "find_library": "library",
+    "fix_neuron": "reference",
+    "get_library_path": "library",
+    "model_functions": "functions",
+    "quantize_linear": "reference",
+    "reference_ops": "schemas",
+    "register": "library",
+    "register_schemas": "schemas",
+}
+
+__all__ = [
+    "CONTRIB_DOMAIN",
+    "QUARK_DOMAIN",
+    "VAI_DOMAIN",
+    "add_functions",
+    "bit_width_of",
+    "dequantize_linear",
+    "find_library",
+    "fix_neuron",
+    "get_library_path",
+    "model_functions",
+    "quantize_linear",
+    "reference_ops",
+    "register",
+    "register_schemas",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name's module when the name is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
