@@ -15,7 +15,7 @@ from .errors import CalibrationError, OptionError, suggest
 
 Feed = dict[str, NDArray[Any]]
 
-_FLOATS = {TensorProto.FLOAT: np.dtype(np.float32), TensorProto.FLOAT16: np.dtype(np.float16)}
+_FLOATS: dict[int, np.dtype[Any]] = {TensorProto.FLOAT: np.dtype(np.float32), TensorProto.FLOAT16: np.dtype(np.float16)}
 _SEED = 20240229
 
 
@@ -161,7 +161,7 @@ def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
         array = adapted.get(value.name)
         if not isinstance(array, np.ndarray) or not value.type.HasField("tensor_type"):
             continue
-        wanted = _FLOATS.get(value.type.tensor_type.elem_type)
+        wanted: np.dtype[Any] | None = _FLOATS.get(value.type.tensor_type.elem_type)
         if wanted is not None and array.dtype in _FLOATS.values() and array.dtype != wanted:
             array = array.astype(wanted)
         dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]

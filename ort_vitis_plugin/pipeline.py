@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from onnx import ModelProto
 
@@ -37,6 +36,24 @@ if TYPE_CHECKING:
     from .quantizer import PlannedQDQQuantizer
 
 CHECKED_SAMPLES = 4
+VERSION = "0.1.0"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, P], T]:
+    """Time a stage and tell the observers what it made."""
+
+    @wraps(step)
+    def timed(run: Run, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        start = time.perf_counter()
+        value = step(run, *args, **kwargs)
+        run.report.seconds[step.__name__] = time.perf_counter() - start
+        run.catalog.manager.hook.vitis_stage_done(stage=step.__name__, run=run, value=value)
+        return value
+
+    return timed
 
 
 def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
@@ -57,14 +74,14 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     return check(run, finish(run, model, plan), original), run
 
 
+@_stage
 def load(run: Run) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    with _stage(run, "load") as done:
-        model = load_model(run.request.model)
-        run.report.float_bytes = model.ByteSize()
-        run.libraries = libraries_of(run, model)
-        run.samples = _samples(run, model)
-        return done(model)
+    model = load_model(run.request.model)
+    run.report.float_bytes = model.ByteSize()
+    run.libraries = libraries_of(run, model)
+    run.samples = _samples(run, model)
+    return model
 
 
 def handed_back(run: Run, model: ModelProto) -> bool:
@@ -81,87 +98,87 @@ def handed_back(run: Run, model: ModelProto) -> bool:
     return True
 
 
+@_stage
 def normalize(run: Run, model: ModelProto) -> Graph:
     """The graph as exporters leave it becomes one that rules can read: names, constants, opset, functions settled."""
-    with _stage(run, "normalize") as done:
-        for step in run.catalog.model_transforms():
-            model = step(model, run)
-        graph = Graph(model)
-        _transform(run, graph, Stage.NORMALIZE)
-        select(graph, run)
-        prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())
-        return done(_carry_over(graph, Graph(prepared, copy=False)))
+    for step in run.catalog.model_transforms():
+        model = step(model, run)
+    graph = Graph(model)
+    _transform(run, graph, Stage.NORMALIZE)
+    select(graph, run)
+    prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())
+    return _carry_over(graph, Graph(prepared, copy=False))
 
 
+@_stage
 def prepare(run: Run, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
-    with _stage(run, "prepare") as done:
-        if _transform(run, graph, Stage.PREPARE):
-            graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
-        return done(graph)
+    if _transform(run, graph, Stage.PREPARE):
+        graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+    return graph
 
 
+@_stage
 def calibrate(run: Run, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
-    with _stage(run, "calibrate") as done:
-        check_floats(graph, run)
-        collector = run.method.collector(run) if run.method.collector is not None else None
-        model = graph.to_model()
-        run.samples.adapters.append(partial(adapt_feed, model))
-        with Progress("calibration samples", len(run.samples)) as progress:
+    check_floats(graph, run)
+    collector = run.method.collector(run) if run.method.collector is not None else None
+    model = graph.to_model()
+    run.samples.adapters.append(partial(adapt_feed, model))
+    with Progress("calibration samples", len(run.samples)) as progress:
 
-            def seen(sample: Any) -> None:
-                progress.advance()
-                if sample.non_finite and run.call.non_finite_samples == "error":
-                    first = sample.non_finite[0]
-                    raise CalibrationError(f"tensor {first.tensor} is not finite in calibration sample {first.sample}")
-                if collector is not None:
-                    collector.observe(sample.sketches)
+        def seen(sample: Any) -> None:
+            progress.advance()
+            if sample.non_finite and run.call.non_finite_samples == "error":
+                first = sample.non_finite[0]
+                raise CalibrationError(f"tensor {first.tensor} is not finite in calibration sample {first.sample}")
+            if collector is not None:
+                collector.observe(sample.sketches)
 
-            observation = observe(
-                model,
-                tensors_of_interest(run, graph),
-                run.samples,
-                providers=run.call.execution_providers or ("CPUExecutionProvider",),
-                configure=partial(_register, run),
-                on_sample=seen,
-                apart=collector is not None,
-            )
-        if not observation.samples:
-            raise CalibrationError("the calibration data reader yields no sample; rewind it, or give it data")
-        for found in observation.non_finite:
-            run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
-                f"{found.nans} NaN, {found.infinities} Inf left out"
-            )
-        for name, sketch in observation.items():
-            if not sketch.count and (sketch.nan_count or sketch.inf_count):
-                raise CalibrationError(f"tensor {name} has no finite value in any calibration sample")
-        return done(Statistics(observation, observation.samples, collector))
+        observation = observe(
+            model,
+            tensors_of_interest(run, graph),
+            run.samples,
+            providers=run.call.execution_providers or ("CPUExecutionProvider",),
+            configure=partial(_register, run),
+            on_sample=seen,
+            apart=collector is not None,
+        )
+    if not observation.samples:
+        raise CalibrationError("the calibration data reader yields no sample; rewind it, or give it data")
+    for found in observation.non_finite:
+        run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
+            f"{found.nans} NaN, {found.infinities} Inf left out"
+        )
+    for name, sketch in observation.items():
+        if not sketch.count and (sketch.nan_count or sketch.inf_count):
+            raise CalibrationError(f"tensor {name} has no finite value in any calibration sample")
+    return Statistics(observation, observation.samples, collector)
 
 
+@_stage
 def simulate(run: Run, graph: Graph) -> Graph:
     """The float graph, computing what the device computes; tensor names are kept."""
-    with _stage(run, "simulate") as done:
-        if _transform(run, graph, Stage.AFTER_CALIBRATION) + _transform(run, graph, Stage.SIMULATE):
-            graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
-        return done(graph)
+    if _transform(run, graph, Stage.AFTER_CALIBRATION) + _transform(run, graph, Stage.SIMULATE):
+        graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+    return graph
 
 
+@_stage
 def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
     """Which tensors, which scale, who shares with whom."""
-    with _stage(run, "plan") as done:
-        return done(quantizer.plan())
+    return quantizer.plan()
 
 
+@_stage
 def adjust(run: Run, plan: Plan) -> Plan:
     """Positions of least squared error within every enabled rule of the target."""
-    with _stage(run, "adjust") as done:
-        bounds = list(rules(run, plan))
-        if bounds:
-            moves, violations = adjust_plan(plan, bounds)
-            run.report.moves.extend(moves)
-            run.report.violations.extend(violations)
-        return done(plan)
+    bounds = list(rules(run, plan))
+    if bounds:
+        moves, violations = adjust_plan(plan, bounds)
+        run.report.moves.extend(moves)
+        run.report.violations.extend(violations)
+    return plan
 
 
 def rules(run: Run, plan: Plan) -> Iterator[Bound]:
@@ -177,42 +194,42 @@ def rules(run: Run, plan: Plan) -> Iterator[Bound]:
                     yield from rule(plan, node)
 
 
+@_stage
 def emit(run: Run, quantizer: PlannedQDQQuantizer, plan: Plan) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
-    with _stage(run, "emit") as done:
-        _report_nodes(run, plan, quantizer)
-        return done(quantizer.emit(plan))
+    _report_nodes(run, plan, quantizer)
+    return quantizer.emit(plan)
 
 
+@_stage
 def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
     """Functions of our ops, the opset imports in use, and who made the file."""
-    with _stage(run, "finish") as done:
-        custom_ops.add_functions(model)
-        used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
-        used |= {node.domain for function in model.functions for node in function.node}
-        used |= {function.domain for function in model.functions}
-        for index in reversed(range(len(model.opset_import))):
-            if model.opset_import[index].domain not in used and not _has_subgraphs(model):
-                del model.opset_import[index]
-        model.producer_name, model.producer_version = "ort_vitis_plugin", VERSION
-        run.report.quantized_bytes = model.ByteSize()
-        return done(model)
+    custom_ops.add_functions(model)
+    used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
+    used |= {node.domain for function in model.functions for node in function.node}
+    used |= {function.domain for function in model.functions}
+    for index in reversed(range(len(model.opset_import))):
+        if model.opset_import[index].domain not in used and not _has_subgraphs(model):
+            del model.opset_import[index]
+    model.producer_name, model.producer_version = "ort_vitis_plugin", VERSION
+    run.report.quantized_bytes = model.ByteSize()
+    return model
 
 
+@_stage
 def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
     """Checker, load, one run against float."""
-    with _stage(run, "check") as done:
-        if run.call.self_check:
-            feeds = run.samples.remembered
-            check_result(
-                original,
-                model,
-                feeds,
-                run.report,
-                adapt=partial(adapt_feed, model),
-                libraries=[partial(_register, run)],
-            )
-        return done(model)
+    if run.call.self_check:
+        feeds = run.samples.remembered
+        check_result(
+            original,
+            model,
+            feeds,
+            run.report,
+            adapt=partial(adapt_feed, model),
+            libraries=[partial(_register, run)],
+        )
+    return model
 
 
 def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
@@ -305,19 +322,3 @@ def _has_subgraphs(model: ModelProto) -> bool:
     from .graph import subgraphs
 
     return any(any(subgraphs(node)) for node in model.graph.node)
-
-
-@contextmanager
-def _stage(run: Run, name: str) -> Iterator[Any]:
-    """Time a stage and tell the observers what it made."""
-    start = time.perf_counter()
-
-    def done(value: Any) -> Any:
-        run.report.seconds[name] = time.perf_counter() - start
-        run.catalog.manager.hook.vitis_stage_done(stage=name, run=run, value=value)
-        return value
-
-    yield done
-
-
-VERSION = "0.1.0"

@@ -24,7 +24,7 @@ from .errors import OptionError
 from .planning import Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto, ValueInfoProto
@@ -87,9 +87,10 @@ class IndexedModel(ONNXModel):  # type: ignore[misc]
 
 
 @cache
-def _indexed(handler: type[Any]) -> type[Any]:
+def _indexed(handler: Hashable) -> type[Any]:
     """The handler with its ``find_by_name`` bound to the index, in globals of its own; onnxruntime stays as it is."""
-    function = handler.quantize
+    assert isinstance(handler, type)
+    function = getattr(handler, "quantize", None)
     if not isinstance(function, FunctionType) or "find_by_name" not in function.__code__.co_names:
         return handler
     if function.__closure__ is not None:
