@@ -221,7 +221,8 @@ SETTLED: dict[str, tuple[str, ModelProto, list[str]]] = {
 @pytest.mark.parametrize("case", SETTLED)
 def test_settles(case: str) -> None:
     key, source, expected = SETTLED[case]
-    assert op_types(check_transform(STEPS[key], source)) == expected
+    # A runtime may multiply by a constant matrix in another order than by a computed one.
+    assert op_types(check_transform(STEPS[key], source, tolerance=1e-6)) == expected
 
 
 @pytest.mark.parametrize("opset", [10, 11, 13, 15, 17, 18, 21])

@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.testing import assert_same_outputs, graph, op_types, random_feeds, run_model
-from ort_vitis_prepare.normalize import INLINE_FUNCTIONS, RAISE_OPSET
+from ort_vitis_prepare.normalize.inline_functions import inline_functions
 from ort_vitis_prepare.normalize.raise_opset import default_opset, raise_opset
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +42,7 @@ def scaled(*scales: float) -> tuple[int, ...]:
 
 def resized(op_type: str, opset: int, mode: str, *scales: float) -> ModelProto:
     if opset == 7:
-        return old(op_type, 7, mode=mode, scales=list(scales), out=scaled(*scales))
+        return old(op_type, 7, mode=mode, scales=[float(scale) for scale in scales], out=scaled(*scales))
     return old(op_type, opset, np.array(scales, np.float32), mode=mode, out=scaled(*scales))
 
 
@@ -80,7 +80,7 @@ OLD: dict[str, ModelProto] = {
 def test_old_opsets_keep_their_meaning(case: str) -> None:
     source = OLD[case]
     before = source.SerializeToString()
-    raised = RAISE_OPSET(source)
+    raised = raise_opset(source)
     assert source.SerializeToString() == before
     assert default_opset(raised) == 11
     onnx.checker.check_model(raised, full_check=True)
@@ -91,7 +91,7 @@ def test_old_opsets_keep_their_meaning(case: str) -> None:
 @pytest.mark.parametrize("opset", [11, 13, 17, 21])
 def test_newer_opsets_stay(opset: int) -> None:
     source = graph("t (float[2, 3] x) => (float[2, 3] y) { y = Relu(x) }", opset)
-    assert RAISE_OPSET(source) is source
+    assert raise_opset(source) is source
 
 
 def test_raises_as_far_as_needed() -> None:
@@ -116,25 +116,25 @@ def test_bodies_are_raised_too() -> None:
     )
     feeds = random_feeds(source)
     feeds["c"] = np.array(True)
-    assert_same_outputs(run_model(source, feeds), run_model(RAISE_OPSET(source), feeds))
+    assert_same_outputs(run_model(source, feeds), run_model(raise_opset(source), feeds))
 
 
 def test_one_resize_cannot_enlarge_and_shrink_as_before() -> None:
     with pytest.raises(ModelError, match="enlarges one axis and shrinks another"):
-        RAISE_OPSET(resized("Resize", 10, "nearest", 1, 1, 0.5, 2))
+        raise_opset(resized("Resize", 10, "nearest", 1, 1, 0.5, 2))
 
 
 def test_what_cannot_be_raised_is_named() -> None:
     source = old("Relu", 9)
     source.graph.node[1].op_type = "NeverHeardOf"
     with pytest.raises(ModelError, match=r"of opset 9 and cannot be raised to 11 .*export it again"):
-        RAISE_OPSET(source)
+        raise_opset(source)
 
 
 def test_opset_10_stays_where_the_converter_gives_up() -> None:
     source = old("Relu", 10)
     source.graph.node[1].op_type = "NeverHeardOf"
-    assert RAISE_OPSET(source) is source
+    assert raise_opset(source) is source
 
 
 FUNCTIONS = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
@@ -147,7 +147,7 @@ t (float[2, 3] x) => (float[2, 3] y) { [outer] h = local.Twice(x) y = Relu(h) }
 def test_functions_are_inlined() -> None:
     source = graph(FUNCTIONS)
     before = source.SerializeToString()
-    inlined = INLINE_FUNCTIONS(source)
+    inlined = inline_functions(source)
     assert source.SerializeToString() == before
     assert not inlined.functions
     assert op_types(inlined) == ["Constant", "Sub", "Add", "Relu"]
@@ -157,4 +157,4 @@ def test_functions_are_inlined() -> None:
 
 def test_nothing_to_inline() -> None:
     source = graph("t (float[2, 3] x) => (float[2, 3] y) { y = Relu(x) }")
-    assert INLINE_FUNCTIONS(source) is source
+    assert inline_functions(source) is source
