@@ -88,28 +88,62 @@ def observe(
     sample and may raise to stop; with ``apart`` it gets sketches of that sample alone. Constants are counted once.
     Tensors inside the bodies of If, Loop and Scan cannot be seen from outside and are left out.
     """
-    plan = _Plan(model, list(dict.fromkeys(tensors)))
-    total = Observation([*plan.observed, *plan.constants])
-    for name, constant in plan.constants.items():
-        total[name].add(constant)
-    current = Observation(plan.observed) if apart else total
-    session = _session(plan, current, list(providers), configure)
-    for index, feed in enumerate(_numbered(feeds)):
-        before = {name: current[name].non_finite for name in plan.observed}
-        _run(session, plan, feed, index, current)
-        non_finite = tuple(_non_finite(before, current, index))
-        own: dict[str, Sketch] = {}
-        if apart:
-            own = {name: current[name].cut() for name in plan.observed}
-            for name, sketch in own.items():
-                total[name].merge(sketch)
-        total.samples += 1
-        total.non_finite += non_finite
-        if on_sample:
-            on_sample(Sample(index, non_finite, own))
-    for sketch in total.values():
-        sketch.settle()
+    observer = Observer(model, tensors, providers=providers, configure=configure)
+    total = observer.run(feeds, on_sample=on_sample, apart=apart)
+    total.update(observer.constants())
     return total
+
+
+class Observer:
+    """A session that counts what it computes; it can be run again and again."""
+
+    def __init__(
+        self,
+        model: ModelProto | str | Path,
+        tensors: Iterable[str],
+        *,
+        providers: Sequence[Any] = ("CPUExecutionProvider",),
+        configure: Configure | None = None,
+    ) -> None:
+        self._plan = _Plan(model, list(dict.fromkeys(tensors)))
+        self._now = Observation(self._plan.observed)
+        self._session = _session(self._plan, self._now, list(providers), configure)
+
+    def constants(self) -> dict[str, Sketch]:
+        """Sketches of the initializers among the tensors."""
+        sketches = {name: Sketch() for name in self._plan.constants}
+        for name, constant in self._plan.constants.items():
+            sketches[name].add(constant)
+        return sketches
+
+    def run(
+        self,
+        feeds: Iterable[Feed],
+        *,
+        first: int = 0,
+        on_sample: Callable[[Sample], None] | None = None,
+        apart: bool = False,
+    ) -> Observation:
+        """Sketches over these feeds, whose samples are numbered from ``first`` on; see ``observe``."""
+        now, total = self._now, Observation(self._plan.observed)
+        for sketch in now.values():
+            sketch.cut()  # what a run that failed has left
+        for index, feed in enumerate(_numbered(feeds, first), first):
+            before = {name: sketch.non_finite for name, sketch in now.items()}
+            _run(self._session, self._plan, feed, index, now)
+            non_finite = tuple(_non_finite(before, now, index))
+            own: dict[str, Sketch] = {}
+            if apart:
+                own = {name: sketch.cut() for name, sketch in now.items()}
+                for name, sketch in own.items():
+                    total[name].merge(sketch)
+            total.samples += 1
+            total.non_finite += non_finite
+            if on_sample:
+                on_sample(Sample(index, non_finite, own))
+        for name, sketch in now.items():
+            total[name].merge(sketch.cut())
+        return total
 
 
 def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketch], index: int) -> Iterator[NonFinite]:
@@ -119,10 +153,9 @@ def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketc
             yield NonFinite(name, index, now[0] - nans, now[1] - infinities)
 
 
-def _numbered(feeds: Iterable[Feed]) -> Iterator[Feed]:
+def _numbered(feeds: Iterable[Feed], index: int) -> Iterator[Feed]:
     """The feeds; what their source raises names the sample."""
     source = iter(feeds)
-    index = 0
     while True:
         try:
             feed = next(source)
