@@ -289,6 +289,7 @@ def _transform(run: Run, graph: Graph, stage: Stage) -> int:
 def _carry_over(old: Graph, new: Graph) -> Graph:
     new.device_output.update(old.device_output)
     new.device_nodes |= old.device_nodes
+    new.stands_for.update(old.stands_for)
     return new
 
 
@@ -303,6 +304,7 @@ def _register(run: Run, options: ort.SessionOptions) -> None:
 
 def _report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
     for node in plan.graph:
+        node = plan.graph.stands_for.get(node.name, node)
         placement = run.target.placement
         reason = placement(plan.graph, node) if placement is not None else None
         if reason is not None:

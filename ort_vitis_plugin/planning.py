@@ -236,7 +236,7 @@ class Planner:
 
     def _is_softmax(self, name: str) -> bool:
         node = self.graph.producer(name)
-        return node is not None and node.op_type == "Softmax"
+        return node is not None and self.graph.stands_for.get(node.name, node).op_type == "Softmax"
 
     def _kind(self, override: Override, default: QType) -> QType:
         return qtype(override["quant_type"]) if "quant_type" in override else default

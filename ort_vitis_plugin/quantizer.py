@@ -163,6 +163,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     def plan(self) -> Plan:
         """Mark every selected node's tensors, then choose their parameters."""
         for node in self.graph.sorted():
+            node = self.graph.stands_for.get(node.name, node)
             if self.should_quantize_node(node):
                 self.marked_nodes[node.name] = node
                 self._handler(node).quantize()

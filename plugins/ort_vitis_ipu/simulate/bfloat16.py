@@ -54,4 +54,3 @@ class Steps:
         self.graph.device_nodes.discard(self.last.name)
         self.graph.set_outputs(self.last, [self.out])
         self.last.name = name
-        self.graph.device_nodes.add(name)

@@ -354,7 +354,7 @@ def test_the_factor_stands_between_operation_and_output(key: str) -> None:
 def test_softmax_is_quantized_as_a_whole() -> None:
     edited = Graph(model(SOURCES[SOFTMAX]))
     assert STEPS[SOFTMAX](edited, None) == 1
-    assert edited.device_nodes == {node.name for node in edited}
+    assert edited.device_nodes == {node.name for node in edited} - {"n"}
     original = edited.stands_for["n"]
     assert (original.op_type, list(original.input), list(original.output)) == ("Softmax", ["x"], ["y"])
 
