@@ -84,6 +84,7 @@ class Graph:
         self._consumers: dict[str, dict[int, NodeProto]] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
         self._names: set[str] = set()
+        self._suffix: dict[str, int] = {}
         for node in self.nodes.values():
             self._index(node)
         self._names |= self.values.keys() | self.initializers.keys()
@@ -181,10 +182,11 @@ class Graph:
 
     def unique(self, name: str) -> str:
         """``name``, or ``name_1``, ``name_2``... if a tensor or node is called so already."""
-        candidate, number = name, 0
+        candidate, number = name, self._suffix.get(name, 0)
         while candidate in self._names:
             number += 1
             candidate = f"{name}_{number}"
+        self._suffix[name] = number
         self._names.add(candidate)
         return candidate
 
