@@ -46,5 +46,5 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 141
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {message}", file=sys.stderr)

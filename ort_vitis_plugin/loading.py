@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from onnx import ModelProto
 from onnx.external_data_helper import load_external_data_for_model
 
@@ -23,8 +23,8 @@ QUANTIZED_OPS = frozenset(
 )
 
 
-def load_model(source: object) -> ModelProto:
-    """The model with all its data, in a message of its own."""
+def load_model(source: object, *, data: bool = True) -> ModelProto:
+    """The model in a message of its own, with all its data unless ``data`` is False."""
     if isinstance(source, ModelProto):
         copy = ModelProto()
         copy.CopyFrom(source)
@@ -45,6 +45,8 @@ def load_model(source: object) -> ModelProto:
         raise ModelNotFoundError(f"the model {str(path)!r} cannot be read: {error}") from error
     if not model.opset_import and not model.graph.node:
         raise ModelError(f"{str(path)!r} is not an ONNX model: it holds neither nodes nor an opset")
+    if not data:
+        return model
     try:
         load_external_data_for_model(model, str(path.parent))
     except (OSError, ValueError, onnx.checker.ValidationError) as error:

@@ -122,7 +122,7 @@ class SampleFiles:
 
     def _slice(self, name: str, array: NDArray[Any], number: int) -> NDArray[Any]:
         if array.ndim == _rank(self._inputs[name]) + 1:
-            return array[number]
+            return np.asarray(array[number])
         batch = self._batch(name, array)
         return array[number * batch : (number + 1) * batch]
 

@@ -22,15 +22,16 @@ def answer(arguments: argparse.Namespace) -> int:
     """Quantize the demo network; print accuracy before and after, SQNR of the logits, and sizes."""
     import numpy as np
     import onnx
+
     from ort_vitis_plugin import custom_ops
     from ort_vitis_plugin.catalog import shared_catalog
     from ort_vitis_plugin.checking import open_session
     from ort_vitis_plugin.demo import data
-    from ort_vitis_plugin.numerics import sqnr_db
     from ort_vitis_plugin.doors import quantize_static
+    from ort_vitis_plugin.numerics import sqnr_db
     from ort_vitis_plugin.report_view import table, wide_console
 
-    recommended = dict(shared_catalog().target("ipu_cnn").recommended)
+    recommended: dict[str, Any] = dict(shared_catalog().target("ipu_cnn").recommended)
     result = quantize_static(
         data.model_path(),
         arguments.output,

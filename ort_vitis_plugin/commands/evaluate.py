@@ -35,8 +35,8 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
 
     from ort_vitis_plugin import custom_ops
     from ort_vitis_plugin.checking import open_session
-    from ort_vitis_plugin.errors import CalibrationError, ModelError
     from ort_vitis_plugin.data_readers import adapt_feed
+    from ort_vitis_plugin.errors import CalibrationError, ModelError
 
     left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
     names = [value.name for value in left.get_outputs()]
@@ -46,7 +46,8 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
     adapt = partial(adapt_feed, quantized)
     signal, noise, largest = (dict.fromkeys(names, 0.0) for _ in range(3))
     count = 0
-    for count, feed in enumerate(feeds, 1):
+    for feed in feeds:
+        count += 1
         for name, f, q in zip(names, left.run(names, feed), right.run(names, adapt(feed)), strict=True):
             if not isinstance(f, np.ndarray) or f.dtype.kind != "f" or not f.size:
                 continue

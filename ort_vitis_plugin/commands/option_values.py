@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,10 +48,8 @@ def _readings(text: str, hint: Any) -> Iterable[Any]:
         yield WORDS[text.lower()]
     if text.lower() == "none":
         yield None
-    try:
+    with contextlib.suppress(ValueError, SyntaxError):
         yield ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        pass
     yield text
     if kinds & {list, tuple, Sequence}:
         yield [part.strip() for part in text.split(",") if part.strip()]

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from .option_values import parse_options
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from ort_vitis_plugin.catalog import Catalog
 
 # Flag, argument of quantize_static, and what the help says of it.
@@ -101,28 +99,14 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
     return {**keywords, "optimize_model": arguments.optimize_model, "extra_options": given}
 
 
-def read_inputs(path: str | Path) -> ModelProto:
-    """The model without its external data: enough to know the inputs."""
-    import onnx
-    from google.protobuf.message import DecodeError
-
-    from ort_vitis_plugin.errors import ModelError, ModelNotFoundError
-
-    if not Path(path).is_file():
-        raise ModelNotFoundError(f"the model {str(path)!r} does not exist; give the path of an .onnx file")
-    try:
-        return onnx.load(str(path), load_external_data=False)
-    except (DecodeError, ValueError, OSError) as error:
-        raise ModelError(f"{str(path)!r} is not an ONNX model: {error}") from error
-
-
 def samples(data: str | None, model: str | Path) -> Any:
     """The reader of ``--data``, or None."""
     if data is None:
         return None
+    from ort_vitis_plugin.loading import load_model
     from ort_vitis_plugin.sample_files import SampleFiles
 
-    return SampleFiles(data, read_inputs(model))
+    return SampleFiles(data, load_model(model, data=False))
 
 
 def answer(arguments: argparse.Namespace) -> int:
