@@ -8,6 +8,7 @@ from ort_vitis_plugin.api import Declaration
 from .constant_nodes import constant_nodes
 from .fold_constants import fold_constants
 from .fold_gemm_factors import fold_gemm_factors
+from .inline_constant_if import inline_constant_if
 from .inline_functions import INLINE_FUNCTIONS
 from .name_nodes import name_nodes
 from .raise_opset import RAISE_OPSET
@@ -20,6 +21,7 @@ from .trim_inputs import trim_inputs
 DECLARATIONS: list[Declaration] = [
     INLINE_FUNCTIONS,
     RAISE_OPSET,
+    inline_constant_if,
     name_nodes,
     trim_inputs,
     constant_nodes,

@@ -308,3 +308,58 @@ def test_every_step_is_declared() -> None:
     ours = [NAMES, TRIM, CONSTANTS, IDENTITY, DROPOUT, CASTS, FOLD, CLASHES]
     assert [key for key in STEPS if key in ours] == ours
     assert all(step.stage is Stage.NORMALIZE and step.option is None for step in STEPS.values())
+
+
+# ---------------------------------------------------------------- If with a constant condition
+
+BRANCHES = """<
+    then_branch = p () => (float[2, 3] u) { k = Constant<value_float = 2.0>() u = Mul(a, k) },
+    else_branch = q () => (float[2, 3] v) { k = Neg(a) v = Relu(k) }
+>"""
+
+
+CONDITION = "(float[2, 3] x, bool c) => (float[2, 3] y)"
+
+
+def branching(condition: str, branches: str = BRANCHES, **constants: Array) -> ModelProto:
+    return model(f"{condition} a = Abs(x) y = If(c) {branches}", **constants)
+
+
+BRANCHING: dict[str, tuple[ModelProto, list[str]]] = {
+    "true, initializer": (branching("", c=np.array(True)), ["Abs", "Constant", "Mul"]),
+    "false, initializer": (branching("", c=np.array(False)), ["Abs", "Neg", "Relu"]),
+    "true, Constant of rank 1": (
+        branching("c = Constant<value = bool[1] {1}>()"),
+        ["Constant", "Abs", "Constant", "Mul"],
+    ),
+    "two with the same names inside": (
+        model(f"a = Abs(x) t = If(c) {BRANCHES} s = If(c) {BRANCHES} y = Add(s, t)", c=np.array(False)),
+        ["Abs", "Add", "Neg", "Neg", "Relu", "Relu"],
+    ),
+    "a branch that passes a tensor on": (
+        branching(
+            "",
+            "< then_branch = p () => (float[2, 3] u) { u = Identity(a) }, "
+            "else_branch = q () => (float[2, 3] v) { v = Neg(a) } >",
+            c=np.array(True),
+        ),
+        ["Abs", "Identity"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BRANCHING)
+def test_constant_if(case: str) -> None:
+    source, expected = BRANCHING[case]
+    result = check_transform(STEPS["InlineConstantIf"], source)
+    assert sorted(op_types(result)) == sorted(expected)
+
+
+def test_if_decided_at_run_time_stays() -> None:
+    source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION)
+    assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
+
+
+def test_if_whose_condition_callers_may_replace_stays() -> None:
+    source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION, c=np.array(True))
+    assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
