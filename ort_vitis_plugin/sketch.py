@@ -236,6 +236,9 @@ class Sketch:
 
     def _absorb(self, other: Sketch) -> None:
         self._bins = self._bins + other._bins
+        self._absorb_rest(other)
+
+    def _absorb_rest(self, other: Sketch) -> None:
         self._nans += other._nans
         self._infinities += other._infinities
         self._squares += other._squares
@@ -450,8 +453,14 @@ class Sketch:
 def merged(sketches: Iterable[Sketch]) -> Sketch:
     """One sketch of everything that the given ones have counted."""
     total = Sketch()
+    counts, sums = np.zeros(_KEYS, np.int64), np.zeros(_KEYS, np.int64)
     for sketch in sketches:
-        total.merge(sketch)
+        bins = sketch.bins
+        counts[bins.keys] += bins.counts
+        sums[bins.keys] += bins.sums
+        total._absorb_rest(sketch)
+    used = np.flatnonzero(counts)
+    total._bins = Bins(used, counts[used], sums[used])
     return total
 
 
