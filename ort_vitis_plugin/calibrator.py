@@ -77,14 +77,15 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
 
     def collect_data(self, data_reader: Any) -> None:
         """Observe every calibrated tensor on every sample; may be called again with more samples."""
+        collector = self.collector
         tensors, _ = self.select_tensors_to_calibrate(self.model)
         observation = observe(
             self.model,
             sorted(tensors),
             Samples(data_reader, self.model),
             providers=self.execution_providers,
-            on_sample=(lambda sample: self.collector.observe(sample.sketches)) if self.collector is not None else None,
-            apart=self.collector is not None,
+            on_sample=None if collector is None else lambda sample: collector.observe(sample.sketches),
+            apart=collector is not None,
         )
         if not observation.samples:
             raise ValueError("No data is collected.")

@@ -145,7 +145,7 @@ class Planner:
             symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
         else:
             symmetric = bool(first.get("symmetric", self.call["ActivationSymmetric"]))
-        return self._parameters(name, role, kind, sketch_of(array), symmetric, first, array)
+        return self._parameters(name, role, kind, None, symmetric, first, array)
 
     def _weight_symmetric(self, kind: QType) -> bool:
         if self.call.given("WeightSymmetric") and self.call["WeightSymmetric"] is not None:
@@ -158,9 +158,7 @@ class Planner:
         """Always symmetric: integer operators need one zero point for all channels."""
         channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
         found = [
-            self._parameters(
-                name, role, kind, sketch_of(channel), True, overrides[min(number, len(overrides) - 1)], channel
-            )
+            self._parameters(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
             for number, channel in enumerate(channels)
         ]
         scale = np.array([channel.scale for channel in found], dtype=np.float32)
@@ -182,13 +180,13 @@ class Planner:
         name: str,
         role: Role,
         kind: QType,
-        sketch: Sketch,
+        sketch: Sketch | None,
         symmetric: bool,
         override: Override,
         array: NDArray[Any] | None = None,
     ) -> TensorPlan:
         if not kind.is_integer:
-            return TensorPlan(name, role, kind, np.float32(1) * np.ones(()), np.zeros((), np.int64), fixed=True)  # type: ignore[arg-type]
+            return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
         reduce_range = override.get("reduce_range", self.run.request.reduce_range and role is not Role.ACTIVATION)
         limits = kind.limits(reduce_range=bool(reduce_range))
         if "scale" in override and "zero_point" in override:
@@ -201,14 +199,19 @@ class Planner:
             given = affine(0.0, 1.0, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)
             return TensorPlan(name, role, kind, given.scale, given.zero_point)
         if method.power_of_two and "rmin" not in override and "rmax" not in override:
-            curve = ErrorCurve(sketch, kind, limits, symmetric, array)
+            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array)
             position = ZERO_POSITION if curve.is_zero else method.choose(curve, name, self._collected(array))
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(position)
             return planned
-        low, high = sketch.minimum, sketch.maximum
-        if not method.power_of_two and array is None:
-            low, high = method.choose(sketch, name, self.run, self._collected(array))
+        if array is not None:
+            low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+        else:
+            seen = sketch or Sketch()
+            if method.power_of_two:
+                low, high = seen.minimum, seen.maximum
+            else:
+                low, high = method.choose(seen, name, self.run, self._collected(array))
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
         low, high = widened(low, high, self.call["MinimumRealRange"])
         given = affine(low, high, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)
@@ -257,7 +260,7 @@ class Planner:
             if kind is not None or override or (w is not None and not w.kind.is_integer):
                 kind = kind or self._kind(override, w.kind if w is not None else self.run.weight)
                 array = self._finite(name)
-                planned = self._parameters(name, Role.BIAS, kind, sketch_of(array), True, override, array)
+                planned = self._parameters(name, Role.BIAS, kind, None, True, override, array)
                 self.result.tensors[name] = planned
             elif x is not None and w is not None:
                 self._int32_bias(name, Int32Bias(info.node_name, x.name, w.name, info.beta), x, w)
@@ -351,9 +354,10 @@ class Planner:
                     planned.scale = scale_format(planned.scale)
 
 
-def sketch_of(array: NDArray[Any]) -> Sketch:
+def sketch_of(array: NDArray[Any] | None) -> Sketch:
     sketch = Sketch()
-    sketch.add(array)
+    if array is not None:
+        sketch.add(array)
     return sketch
 
 

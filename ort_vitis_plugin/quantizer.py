@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from onnx import TensorProto
@@ -24,7 +25,7 @@ from .errors import OptionError
 from .planning import Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto, ValueInfoProto
@@ -258,7 +259,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     def _handler(self, node: NodeProto) -> Any:
         self._node = node
         handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage) or QDQOperatorBase
-        indexed: type[Any] = _indexed(handler)
+        indexed = _indexed(cast(Hashable, handler))
         return indexed(self, node)
 
     def _own_copy(self, tensor_name: str) -> str:
