@@ -10,6 +10,7 @@ check_plugin(my_plugin)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .declarations import Transform, declared_options
 from .graph import Graph
@@ -35,6 +37,7 @@ LEVELS = (
     onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
     onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
 )
+REFUSALS = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument)
 
 
 def graph(
@@ -49,6 +52,25 @@ def graph(
     model = onnx.parser.parse_model(text)
     model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in (constants or {}).items())
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+@cache
+def runs(text: str, opset: int) -> bool:
+    """Whether the installed onnxruntime has kernels for a graph in an opset."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    model = graph(text, opset)
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except REFUSALS:
+        return False
+    return True
+
+
+def opsets(text: str = "t (float[2] x) => (float[2] y) { y = Relu(x) }") -> list[int]:
+    """Opsets 10, 11, 13, 15, 17, 18, 21 and the newest, of those in which onnxruntime runs the graph."""
+    newest = next(opset for opset in range(onnx.defs.onnx_opset_version(), 20, -1) if runs(text, opset))
+    return [*filter(lambda opset: opset < newest and runs(text, opset), (10, 11, 13, 15, 17, 18, 21)), newest]
 
 
 def random_feeds(model: ModelProto, seed: int = 0) -> Tensors:

@@ -1,6 +1,6 @@
 """Time of every float-graph transform on 1,000 and on 4,000 nodes; the ratio may be 5 at most.
 
-Processor seconds of the best of five runs. Run: PYTHONPATH=.:plugins python tests/benchmarks/bench_transforms.py
+Processor seconds of the best of five rounds. Run: PYTHONPATH=.:plugins python tests/benchmarks/bench_transforms.py
 """
 # SPDX-License-Identifier: MIT
 
@@ -129,22 +129,25 @@ CASES: dict[str, tuple[Transform, Callable[[int], ModelProto]]] = {
 
 
 def seconds(step: Transform, model: ModelProto) -> tuple[float, int]:
-    """Processor seconds from model to model, best of five, and the number of rewrites."""
-    best, rewrites = float("inf"), 0
-    for _ in range(5):
-        start = time.process_time()
-        graph = Graph(model)
-        rewrites = step(graph)
-        graph.to_model()
-        best = min(best, time.process_time() - start)
-    return best, rewrites
+    """Processor seconds from model to model, and the number of rewrites."""
+    start = time.process_time()
+    graph = Graph(model)
+    rewrites = step(graph)
+    graph.to_model()
+    return time.process_time() - start, rewrites
+
+
+def best(step: Transform, models: list[ModelProto]) -> list[tuple[float, int]]:
+    """The fastest of five rounds for every size; sizes take turns, so that other load meets all alike."""
+    rounds = [[seconds(step, model) for model in models] for _ in range(5)]
+    return [min(times) for times in zip(*rounds, strict=True)]
 
 
 def main() -> int:
     """Print a row per transform; 1 when a ratio is above the limit."""
     worst = 0.0
     for name, (step, build) in CASES.items():
-        (small, few), (large, many) = (seconds(step, build(size)) for size in SIZES)
+        (small, few), (large, many) = best(step, [build(size) for size in SIZES])
         if not few or many < few:
             raise SystemExit(f"{name} rewrites {few} and {many} times: the benchmark does not reach it")
         ratio = large / small

@@ -9,10 +9,10 @@ from onnx import ModelProto
 
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
 from ort_vitis_prepare.bn_to_conv import bn_to_conv
 
-OPSETS = (10, 11, 13, 15, 17, 18, 21, 23)
+OPSETS = opsets()
 
 
 def normalization(shape: str, body: str, opset: int = 17) -> ModelProto:

@@ -7,11 +7,11 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
 from ort_vitis_prepare.clip6_to_relu import clip6_to_relu
 from ort_vitis_prepare.clip_to_relu import clip_to_relu
 
-INPUTS = (11, 13, 15, 17, 18, 21, 23)
+INPUTS = opsets()[1:]
 
 
 def clip(body: str, opset: int = 17, constants: str = "") -> ModelProto:

@@ -12,10 +12,10 @@ import pytest
 
 from ort_vitis_plugin.api import Report, Run
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import graph, op_types, random_feeds, run_model
+from ort_vitis_plugin.testing import graph, op_types, opsets, random_feeds, run_model
 from ort_vitis_prepare.convert_nchw_to_nhwc import convert_nchw_to_nhwc, nchw_to_nhwc
 
-OPSETS = (10, 11, 13, 15, 17, 18, 21, 23)
+OPSETS = opsets()
 
 
 def dims(model: onnx.ModelProto, position: int = 0) -> list[int | str]:

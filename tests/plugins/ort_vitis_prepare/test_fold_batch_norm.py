@@ -8,10 +8,10 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
 from ort_vitis_prepare.fold_batch_norm import fold_batch_norm
 
-OPSETS = (10, 11, 13, 15, 17, 18, 21, 23)
+OPSETS = opsets()
 
 
 def network(body: str, opset: int = 17, shape: str = "1, 4, 6, 6", **shapes: tuple[int, ...]) -> ModelProto:
@@ -122,7 +122,7 @@ def test_folds_into_products_of_matrices(case: str, opset: int) -> None:
 
 def test_channel_of_a_rank_3_product_is_not_its_last_axis() -> None:
     model = network("h = MatMul(x, w) y = BatchNormalization(h, g, o, m, v)", shape="1, 4, 6", w=(6, 4))
-    assert op_types(check_transform(fold_batch_norm, model)) == ["MatMul", "BatchNormalization"]
+    assert fold_batch_norm(Graph(model)) == 0  # onnxruntime 1.20 fuses it wrongly, so the model cannot be run
 
 
 def test_missing_epsilon_is_1e_5() -> None:

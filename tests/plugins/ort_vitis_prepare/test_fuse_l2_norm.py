@@ -9,10 +9,10 @@ from onnx import ModelProto
 
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
 from ort_vitis_prepare.fuse_l2_norm import fuse_l2_norm
 
-ATTRIBUTES, INPUTS = (10, 11), (13, 15, 17, 18, 21, 23)
+OPSETS = opsets("t (float[2] x) => (float[2] y) { y = LpNormalization<axis = 0>(x) }")
 
 
 def norm(body: str, opset: int = 17, axis: int = 1, epsilon: float = 1e-12, outputs: str = "float[] y") -> ModelProto:
@@ -49,7 +49,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("opset", [*ATTRIBUTES, *INPUTS])
+@pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("case", FORMS)
 def test_fuses(case: str, opset: int) -> None:
     body = FORMS[case].replace("Clip(n, eps)", "Clip<min = 0.000001>(n)") if opset < 11 else FORMS[case]

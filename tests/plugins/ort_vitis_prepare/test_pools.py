@@ -10,11 +10,11 @@ import pytest
 
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
 from ort_vitis_prepare.reduce_mean_to_pool import reduce_mean_to_pool
 from ort_vitis_prepare.split_large_pool import LARGEST, split_large_pool, stages
 
-ATTRIBUTES, INPUTS = (10, 11, 13, 15, 17), (18, 21, 23)
+OPSETS = opsets()
 X = "float[1, 3, 4, 5] x"
 
 
@@ -26,7 +26,7 @@ def mean(axes: list[int], opset: int, source: str = X, more: str = ""):
     return graph(f"t ({source}) => (float[] y) {{ y = ReduceMean{tail}(x, a) }}", opset, constants)
 
 
-@pytest.mark.parametrize("opset", [*ATTRIBUTES, *INPUTS])
+@pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize(
     ("axes", "source"),
     [([2], X), ([1, 2], X), ([1, 2, 3], X), ([2, 3], "float[1, 3, 4, 5, 6] x"), ([1, 2], "float[3, 4, 5] x")],
@@ -52,14 +52,14 @@ def test_declined_with_a_reason(text: str, reason: str) -> None:
     assert reason in edited.skips[0].reason
 
 
-@pytest.mark.parametrize("opset", [*ATTRIBUTES, *INPUTS])
+@pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("axes", [[2, 3], [3, 2], [-1, -2], [2, -1]], ids=str)
 def test_mean_over_space_is_a_pool(axes: list[int], opset: int) -> None:
     model = mean(axes, opset)
     assert op_types(check_transform(reduce_mean_to_pool, model, tolerance=1e-6)) == ["GlobalAveragePool"]
 
 
-@pytest.mark.parametrize("opset", [*ATTRIBUTES, *INPUTS])
+@pytest.mark.parametrize("opset", OPSETS)
 def test_dropped_dimensions_are_flattened(opset: int) -> None:
     result = check_transform(reduce_mean_to_pool, mean([2, 3], opset, more=", keepdims = 0"), tolerance=1e-6)
     assert op_types(result) == ["GlobalAveragePool", "Flatten"]
@@ -115,7 +115,7 @@ def test_pools_that_stay(model, reason: str | None) -> None:
     assert [skip.reason for skip in edited.skips] == [] if reason is None else reason in edited.skips[0].reason
 
 
-@pytest.mark.parametrize("opset", [*ATTRIBUTES, *INPUTS])
+@pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize(("height", "width", "count"), [(32, 32, 2), (23, 23, 2), (56, 70, 2), (1024, 1024, 3)])
 def test_large_pools_are_split(height: int, width: int, count: int, opset: int) -> None:
     result = check_transform(split_large_pool, pool(height, width, opset), tolerance=1e-5)

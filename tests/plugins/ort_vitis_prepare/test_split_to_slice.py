@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, run_model
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, run_model
 from ort_vitis_prepare.split_to_slice import split_to_slice
 
-ATTRIBUTES, INPUTS, COUNTS = (9, 10, 11), (13, 15, 17, 18, 21, 23), (18, 21, 23)
+ATTRIBUTES, INPUTS, COUNTS = (9, 10, 11), opsets()[2:], opsets()[5:]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin.api import Report, Run
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph
+from ort_vitis_plugin.testing import check_transform, graph, opsets
 from ort_vitis_prepare.cle.equalize import equalize
 from ort_vitis_prepare.cle.options import EqualizationOptions
 
-OPSETS = (10, 11, 13, 15, 17, 18, 21, 23)
+OPSETS = opsets()
 DEFAULTS = {known.key: known.default for known in EqualizationOptions.options()}
 
 
