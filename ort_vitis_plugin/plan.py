@@ -128,6 +128,8 @@ class Position(Expression):
 
 
 class Constant(Expression):
+    """A number."""
+
     def __init__(self, number: int) -> None:
         self.number = number
 
@@ -169,10 +171,12 @@ class Extreme(Expression):
 
 
 def least(*parts: Expression) -> Expression:
+    """The least of several expressions."""
     return Extreme(min, parts)
 
 
 def largest(*parts: Expression) -> Expression:
+    """The largest of several expressions."""
     return Extreme(max, parts)
 
 

@@ -199,7 +199,7 @@ class Planner:
             given = affine(0.0, 1.0, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)
             return TensorPlan(name, role, kind, given.scale, given.zero_point)
         if method.power_of_two and "rmin" not in override and "rmax" not in override:
-            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array)
+            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips)
             position = ZERO_POSITION if curve.is_zero else method.choose(curve, name, self._collected(array))
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(position)
@@ -355,6 +355,7 @@ class Planner:
 
 
 def sketch_of(array: NDArray[Any] | None) -> Sketch:
+    """The sketch of a constant; an empty one where there is none."""
     sketch = Sketch()
     if array is not None:
         sketch.add(array)

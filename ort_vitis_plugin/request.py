@@ -168,7 +168,7 @@ class Run:
         return self.excluded.get(node.name)
 
     def _default_op_types(self) -> frozenset[str]:
-        for name in self.lineage:
+        for name in (*self.lineage, "cpu"):
             op_types = self.catalog.target(name).op_types
             if op_types is not None:
                 return op_types

@@ -38,6 +38,7 @@ class Votes:
 
 
 def votes(run: Run) -> Votes | None:
+    """What collects each sample's best positions, for MinMSEMode="MostCommon"."""
     if run.options[MinMSEOptions].min_mse_mode == "All" or not run.activation.is_integer:
         return None
     return Votes(run.activation, symmetric=bool(run.options["ActivationSymmetric"]))

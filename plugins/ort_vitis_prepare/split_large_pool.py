@@ -20,6 +20,7 @@ LARGEST = 512  # values that the device averages in one step
 
 
 def divisors(number: int) -> list[int]:
+    """All of them, ascending."""
     small = [n for n in range(1, isqrt(number) + 1) if number % n == 0]
     return sorted({*small, *(number // n for n in small)})
 

@@ -36,6 +36,7 @@ class MovingAverage:
 
 
 def moving_average(run: Run) -> MovingAverage | None:
+    """What averages the extremes of the samples, for CalibMovingAverage."""
     if not run.options["CalibMovingAverage"]:
         return None
     return MovingAverage(float(run.options["CalibMovingAverageConstant"]))

@@ -11,5 +11,6 @@ from ort_vitis_plugin.api import OpQuantizer
 
 
 def op_quantizers() -> Iterator[OpQuantizer]:
+    """The handlers of onnxruntime's registry, as declarations."""
     for op_type, handler in QDQRegistry.items():
         yield OpQuantizer(op_type, handler)

@@ -1,0 +1,249 @@
+"""Who may import whom; what an import may touch; and that public functions say what they do."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = ROOT / "ort_vitis_plugin"
+PLUGINS = ROOT / "plugins"
+BUNDLED = sorted(folder.name for folder in PLUGINS.glob("ort_vitis_*"))
+
+# The only modules that may look below onnxruntime.quantization's public names.
+ORT_INTERNALS = {
+    "ort_vitis_plugin",
+    "ort_vitis_plugin.api",
+    "ort_vitis_plugin.attach",
+    "ort_vitis_plugin.calibrator",
+    "ort_vitis_plugin.commands.convert",
+    "ort_vitis_plugin.demo.data",
+    "ort_vitis_plugin.doors",
+    "ort_vitis_plugin.legacy",
+    "ort_vitis_plugin.quantizer",
+}
+
+# What plugins may import of the host: the API, and the conversions between written models.
+PUBLIC = ("ort_vitis_plugin.api", "ort_vitis_plugin.convert")
+
+THIRD_PARTY = {"google", "ml_dtypes", "numpy", "onnx", "onnxruntime", "onnxruntime_extensions", "pluggy", "rich"}
+
+
+def modules(folder: Path) -> dict[str, ast.Module]:
+    """{dotted name: tree} of every module below a package's parent."""
+    found = {}
+    for file in sorted(folder.rglob("*.py")):
+        parts = file.relative_to(folder.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    return found
+
+
+def imports(name: str, tree: ast.AST, *, package: bool, lazy: bool = True) -> Iterator[str]:
+    """Dotted names that a module imports; without ``lazy`` only those that run when it is imported itself."""
+    for node in _statements(tree, lazy=lazy):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = name.split(".") if package else name.split(".")[:-1]
+                parents = parents[: len(parents) - node.level + 1]
+                base = ".".join([*parents, *filter(None, [node.module])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _statements(tree: ast.AST, *, lazy: bool) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        if not lazy and (typing_only or inside):
+            continue
+        yield node
+        yield from _statements(node, lazy=lazy)
+
+
+HOST_MODULES = modules(HOST)
+PLUGIN_MODULES = {name: tree for folder in BUNDLED for name, tree in modules(PLUGINS / folder).items()}
+
+
+def is_package(name: str) -> bool:
+    parts = name.split(".")
+    return any((base.joinpath(*parts) / "__init__.py").is_file() for base in (ROOT, PLUGINS))
+
+
+def everything(name: str, tree: ast.Module, *, lazy: bool = True) -> set[str]:
+    return set(imports(name, tree, package=is_package(name), lazy=lazy))
+
+
+@pytest.mark.parametrize("name", PLUGIN_MODULES)
+def test_plugins_import_the_api_and_no_other_plugin(name: str) -> None:
+    own = name.split(".")[0]
+    allowed = {own, "onnx", "numpy", "ml_dtypes", *sys.stdlib_module_names}
+    if own == "ort_vitis_upstream":
+        allowed.add("onnxruntime")
+    strange = []
+    for target in everything(name, PLUGIN_MODULES[name]):
+        top = target.split(".")[0]
+        if top == "ort_vitis_plugin":
+            if not target.startswith(PUBLIC) and target != "ort_vitis_plugin":
+                strange.append(target)
+        elif top not in allowed:
+            strange.append(target)
+    assert strange == []
+
+
+@pytest.mark.parametrize("name", HOST_MODULES)
+def test_host_imports_no_plugin_and_nothing_undeclared(name: str) -> None:
+    allowed = {"ort_vitis_plugin", *THIRD_PARTY, *sys.stdlib_module_names}
+    if name == "ort_vitis_plugin.demo.train":
+        allowed |= {"torch", "sklearn"}
+    targets = everything(name, HOST_MODULES[name])
+    assert [target for target in sorted(targets) if target.split(".")[0] not in allowed] == []
+
+
+@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
+def test_only_named_rooms_look_into_onnxruntime_quantization(name: str) -> None:
+    if name in ORT_INTERNALS or name.split(".")[0] == "ort_vitis_upstream":
+        return
+    tree = {**HOST_MODULES, **PLUGIN_MODULES}[name]
+    assert [target for target in everything(name, tree) if target.startswith("onnxruntime.quantization")] == []
+
+
+def test_imports_of_the_host_never_turn_in_a_circle() -> None:
+    """Imports that run at import time; a package's ``__init__`` counts only where something is taken from it."""
+    edges: dict[str, set[str]] = {}
+    for name, tree in HOST_MODULES.items():
+        targets = {target for target in everything(name, tree, lazy=False) if target in HOST_MODULES}
+        edges[name] = targets - {name, "ort_vitis_plugin"}
+    state: dict[str, int] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if state.get(name) == 2:
+            return
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        for target in sorted(edges[name]):
+            visit(target, (*path, name))
+        state[name] = 2
+
+    for name in edges:
+        visit(name, ())
+
+
+# From the bottom up: a module imports (at import time) from its own layer or those before it.
+LAYERS = (
+    {"errors", "progress", "types"},
+    {"numerics", "options", "sketch", "graph", "call_options"},
+    {"plan", "declarations", "report"},
+    {"hookspecs", "manager", "catalog", "request"},
+    {"pipeline"},
+    {"doors", "forecast"},
+    {"reference", "cli", "commands"},
+)
+
+
+def test_layers_import_downwards() -> None:
+    level = {module: number for number, layer in enumerate(LAYERS) for module in layer}
+    upward = []
+    for name, tree in HOST_MODULES.items():
+        parts = name.split(".")
+        if len(parts) < 2 or parts[1] not in level:
+            continue
+        for target in everything(name, tree, lazy=False):
+            below = target.split(".")
+            if below[0] == "ort_vitis_plugin" and len(below) > 1 and level.get(below[1], -1) > level[parts[1]]:
+                upward.append(f"{name} -> {target}")
+    assert upward == []
+
+
+@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
+def test_modules_and_public_functions_are_documented(name: str) -> None:
+    tree = {**HOST_MODULES, **PLUGIN_MODULES}[name]
+    silent = [] if ast.get_docstring(tree) else [name]
+    for node in tree.body:
+        public = isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")
+        if public and not ast.get_docstring(node) and node.name not in ("vitis_declare", "main"):
+            silent.append(node.name)
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
+def test_files_carry_one_licence_line(name: str) -> None:
+    parts = name.split(".")
+    base = PLUGINS if parts[0] != "ort_vitis_plugin" else ROOT
+    file = base.joinpath(*parts).with_suffix(".py")
+    file = file if file.is_file() else base.joinpath(*parts) / "__init__.py"
+    text = file.read_text(encoding="utf-8")
+    assert text.count("SPDX-License-Identifier: MIT") == 1
+    assert "type: ignore\n" not in text
+
+
+UNTOUCHED = """
+import logging, warnings, os
+import onnxruntime.quantization as q
+from onnxruntime.quantization import calibrate, quant_utils, registry
+quantize = __import__("sys").modules["onnxruntime.quantization.quantize"]
+
+def state():
+    loggers = {name: (log.level, len(log.handlers), log.propagate)
+               for name, log in logging.root.manager.loggerDict.items()
+               if isinstance(log, logging.Logger) and not name.startswith("ort_vitis")}
+    return {
+        "handlers": list(logging.root.handlers), "level": logging.root.level, "loggers": loggers,
+        "filters": list(warnings.filters),
+        "registries": [dict(table) for table in vars(registry).values() if isinstance(table, dict)
+                       and table is not vars(registry).get("__builtins__")],
+        "names": {module.__name__: {k: v for k, v in vars(module).items() if not k.startswith("__")}
+                  for module in (q, calibrate, quant_utils, registry, quantize)},
+        "environment": dict(os.environ),
+    }
+
+before = state()
+import ort_vitis_plugin
+ort_vitis_plugin.PowerOfTwoMethod.MinMSE
+after = state()
+for key in before:
+    assert before[key] == after[key], key
+"""
+
+
+def test_import_touches_nothing_global() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", UNTOUCHED],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_import_loads_no_plugin_and_no_heavy_module() -> None:
+    code = "import sys, ort_vitis_plugin; print(' '.join(m for m in sys.modules))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    loaded = set(answer.stdout.split())
+    assert loaded & {"pluggy", "rich", "onnxruntime_extensions", "ort_vitis_plugin.pipeline", *BUNDLED} == set()
+
+
+def test_public_names_exist() -> None:
+    import ort_vitis_plugin
+
+    assert [name for name in ort_vitis_plugin.__all__ if not hasattr(ort_vitis_plugin, name)] == []
+    from ort_vitis_plugin import api
+
+    assert [name for name in api.__all__ if not hasattr(api, name)] == []
