@@ -1,0 +1,66 @@
+"""What each network of the zoo is, and the manual's recommended configurations for its kind."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
+
+from ort_vitis_plugin.types import PowerOfTwoMethod
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import onnx
+
+# Networks that the manual's transformer configuration is meant for; all others count as CNNs.
+TRANSFORMERS = frozenset({"fmnist_vit", "minilm"})
+
+NPU_CNN: dict[str, Any] = {
+    "quant_format": QuantFormat.QDQ,
+    "calibrate_method": PowerOfTwoMethod.MinMSE,
+    "activation_type": QuantType.QUInt8,
+    "weight_type": QuantType.QInt8,
+    "enable_dpu": True,
+    "extra_options": {"ActivationSymmetric": True},
+}
+NPU_CLE: dict[str, Any] = {
+    **NPU_CNN,
+    "include_cle": True,
+    "extra_options": {"ActivationSymmetric": True, "ReplaceClip6Relu": True},
+}
+NPU_TRANSFORMER: dict[str, Any] = {
+    "quant_format": QuantFormat.QDQ,
+    "calibrate_method": CalibrationMethod.MinMax,
+    "activation_type": QuantType.QInt8,
+    "weight_type": QuantType.QInt8,
+    "extra_options": {"Target": "ipu_transformer"},
+}
+CPU: dict[str, Any] = {
+    "quant_format": QuantFormat.QDQ,
+    "calibrate_method": CalibrationMethod.MinMax,
+    "activation_type": QuantType.QUInt8,
+    "weight_type": QuantType.QInt8,
+    "extra_options": {"Target": "cpu"},
+}
+CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
+
+CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
+    "NPU": NPU_CNN,
+    "NPU, CLE": NPU_CLE,
+    "NPU transformer": NPU_TRANSFORMER,
+    "CPU": CPU,
+    "CPU per channel": CPU_PER_CHANNEL,
+}
+DEFAULT: dict[str, Any] = {}
+
+
+def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
+    """The configurations to run for one network: its NPU flow with its variant, and both of the CPU."""
+    wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE"]
+    found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, "CPU", "CPU per channel")}
+    if any(value.type.tensor_type.elem_type == 10 for value in model.graph.input):
+        for arguments in found.values():
+            arguments["convert_fp16_to_fp32"] = True
+    return found
