@@ -1,0 +1,199 @@
+"""Float operators between dequantize and quantize nodes become the operators that work on the codes."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
+from ort_vitis_plugin.numerics import along, quantize
+from ort_vitis_plugin.types import qtype
+
+from .quantized_ops import CONTRIB, EIGHT_BITS, WRITERS, Codes, Site, Written
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
+    from ort_vitis_plugin.graph import Skip
+
+PAIR_DOMAINS = (*DEFAULT_DOMAINS, CONTRIB)
+
+
+def _is(node: NodeProto | None, op_type: str) -> bool:
+    return node is not None and node.op_type == op_type and node.domain in PAIR_DOMAINS
+
+
+class Converter:
+    """Rewrites one graph, node by node; what has no quantized operator stays as it is."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._zeros: dict[int, str] = {}
+
+    def convert(self) -> None:
+        order = self.graph.sorted()
+        for node in order:
+            if _is(node, "QuantizeLinear"):
+                self._fold(node)
+        for node in order:
+            writer = WRITERS.get(node.op_type)
+            if writer is None or node.domain not in DEFAULT_DOMAINS or any(subgraphs(node)):
+                continue
+            site = Site(
+                self.graph,
+                node,
+                [self._dequantized(tensor) for tensor in node.input],
+                [self._quantized(tensor) for tensor in node.output if tensor],
+            )
+            if not any(site.inputs):
+                continue
+            written = writer(site)
+            if isinstance(written, str):
+                self.graph.skip(node, written)
+            else:
+                self._replace(site, written)
+        for node in reversed(order):
+            self._clear(node)
+
+    # ------------------------------------------------------------------ reading pairs
+
+    def _dequantized(self, tensor: str) -> Codes | None:
+        """The codes behind a dequantize node, or None."""
+        node = self.graph.producer(tensor)
+        return self._codes(node, node.input[0]) if node is not None and _is(node, "DequantizeLinear") else None
+
+    def _quantized(self, tensor: str) -> Codes | None:
+        """The codes that all readers of a tensor turn it into, or None."""
+        readers = self.graph.consumers(tensor)
+        if not readers or tensor in self.graph.outputs or not all(_is(reader, "QuantizeLinear") for reader in readers):
+            return None
+        found = [self._codes(reader, reader.output[0]) for reader in readers]
+        first = found[0]
+        if first is None or first.element_type not in EIGHT_BITS:
+            return None
+        for other in found[1:]:
+            if other is None or other.tensor in self.graph.outputs or not other.has_meaning_of(first):
+                return None
+        return first
+
+    def _codes(self, pair_half: NodeProto, tensor: str) -> Codes | None:
+        """The codes ``tensor`` with the constants that a quantize or dequantize node reads for them."""
+        scale = self.graph.array(pair_half.input[1])
+        if scale is None or scale.dtype != np.float32 or attribute(pair_half, "block_size", 0):
+            return None
+        if len(pair_half.input) > 2 and pair_half.input[2]:
+            zero_name = pair_half.input[2]
+        elif scale.size == 1:
+            zero_name = self._zero(self._element_type_without_zero(pair_half, tensor))
+        else:
+            return None
+        zero = self.graph.array(zero_name)
+        element_type = self.graph.element_type(zero_name)
+        if zero is None or element_type not in (*EIGHT_BITS, TensorProto.INT32) or zero.size != scale.size:
+            return None
+        shape = () if scale.size == 1 else (scale.size,)
+        axis = attribute(pair_half, "axis", 1) if shape else None
+        values = scale.reshape(shape), zero.reshape(shape)
+        return Codes(tensor, element_type, pair_half.input[1], zero_name, *values, axis)
+
+    def _element_type_without_zero(self, pair_half: NodeProto, tensor: str) -> int:
+        if pair_half.op_type == "QuantizeLinear":
+            return int(attribute(pair_half, "output_dtype", 0)) or int(TensorProto.UINT8)
+        return self.graph.element_type(tensor)
+
+    def _zero(self, element_type: int) -> str:
+        """A zero point 0 for nodes that came without one."""
+        if element_type not in (*EIGHT_BITS, TensorProto.INT32):
+            return ""
+        if element_type not in self._zeros:
+            dtype = helper.tensor_dtype_to_np_dtype(element_type)
+            name = self.graph.add_initializer(f"zero_point_{dtype.name}", np.zeros((), dtype))
+            self._zeros[element_type] = name
+        return self._zeros[element_type]
+
+    # ------------------------------------------------------------------ writing
+
+    def _fold(self, node: NodeProto) -> None:
+        """A quantize node behind a constant weight becomes its codes."""
+        name, target = node.input[0], node.output[0]
+        array = self.graph.array(name) if self.graph.is_constant(name) else None
+        codes = self._codes(node, target)
+        if array is None or array.dtype != np.float32 or codes is None or codes.element_type not in EIGHT_BITS:
+            return
+        if target in self.graph.outputs:
+            return
+        scale = along(codes.scale, array.ndim, codes.axis)
+        zero = along(codes.zero_point.astype(np.int64), array.ndim, codes.axis)
+        stored = quantize(array, scale, zero, qtype(codes.element_type).limits())
+        constant = self.graph.add_initializer(f"{name}_quantized", stored.astype(codes.zero_point.dtype))
+        self.graph.remove(node)
+        self.graph.replace_uses(target, constant)
+
+    def _replace(self, site: Site, written: Written) -> None:
+        """The quantized operator writes the codes; the float one and the quantize nodes behind it go."""
+        graph, node = self.graph, site.node
+        attributes = {entry.name: entry for entry in node.attribute if entry.name not in written.dropped}
+        graph.remove(node)
+        found = iter(site.outputs)
+        outputs = [self._take_over(tensor, next(found)) if tensor else "" for tensor in node.output]
+        name = f"{node.name}_quant" if node.name else ""
+        made = graph.make(
+            written.op_type, written.inputs, outputs, name, domain=written.domain or None, **written.attributes
+        )
+        made.attribute.extend(entry for key, entry in attributes.items() if key not in written.attributes)
+
+    def _take_over(self, tensor: str, codes: Codes | None) -> str:
+        """The name under which the new node writes what the quantize nodes of ``tensor`` wrote."""
+        if codes is None:
+            return tensor
+        target = codes.tensor if codes.tensor in self.graph.outputs else self._name(tensor, codes.tensor)
+        self.graph.describe(target, codes.element_type, self.graph.shape(tensor))
+        for quantizer in self.graph.consumers(tensor):
+            self.graph.remove(quantizer)
+            if quantizer.output[0] != target:
+                self.graph.replace_uses(quantizer.output[0], target)
+        return target
+
+    def _name(self, tensor: str, codes: str) -> str:
+        """``t_quantized`` for the codes of t, where t is the graph output if they become one."""
+        ends = [reader.output[0] for reader in self.graph.consumers(codes) if _is(reader, "DequantizeLinear")]
+        whole = next((end for end in ends if end in self.graph.outputs), tensor)
+        return self.graph.unique(f"{whole}_quantized")
+
+    def _clear(self, node: NodeProto) -> None:
+        """Halves of pairs that nobody reads go; codes that stay are named after their tensor."""
+        graph = self.graph
+        if id(node) not in graph.nodes or not (_is(node, "QuantizeLinear") or _is(node, "DequantizeLinear")):
+            return
+        target = node.output[0]
+        if target in graph.outputs:
+            return
+        if not graph.consumers(target):
+            graph.remove(node)
+        elif node.op_type == "QuantizeLinear":
+            name = self._name(node.input[0], target)
+            if graph.element_type(target):
+                graph.describe(name, graph.element_type(target), graph.shape(target))
+            graph.set_outputs(node, [name])
+            graph.replace_uses(target, name)
+
+
+def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
+    """A quantized model with QuantizeLinear/DequantizeLinear pairs as one with quantized operators (QLinearConv, ...).
+
+    An operator turns into its quantized form where onnxruntime's CPU has a kernel for its types and the results
+    differ by rounding only; all others keep their pairs. ``model`` stays as it is; ``skips`` gets the reasons.
+    """
+    graph = Graph(model)
+    graph.step = "qdq_to_qoperator"
+    Converter(graph).convert()
+    result = graph.to_model()
+    is_used = any(node.domain == CONTRIB for node in result.graph.node)
+    if is_used and all(entry.domain != CONTRIB for entry in result.opset_import):
+        result.opset_import.append(helper.make_opsetid(CONTRIB, 1))
+    if skips is not None:
+        skips.extend(graph.skips)
+    return result
