@@ -20,12 +20,14 @@ from . import sketch_engine
 from .custom_ops.library import register
 from .errors import CalibrationError, UnknownNameError, suggest
 from .graph import subgraphs
-from .sketch import Sketch
+from .sketch import Sketch, squared_error_direct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from .sketch import Floats
 
     Feed = Mapping[str, NDArray[Any]]
     Configure = Callable[[ort.SessionOptions], None]
@@ -146,6 +148,45 @@ class Observer:
         return total
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Positions of one tensor to compare, for integers of that range."""
+
+    positions: Sequence[int]
+    qmin: int
+    qmax: int
+    zero_point: int = 0
+
+
+def direct_errors(
+    model: ModelProto | str | Path,
+    candidates: Mapping[str, Candidates],
+    feeds: Iterable[Feed],
+    *,
+    providers: Sequence[Any] = ("CPUExecutionProvider",),
+    configure: Configure | None = None,
+) -> dict[str, Floats]:
+    """Squared errors of candidate positions from the values themselves, in a second pass over the same feeds.
+
+    For integers beyond 8 bits, where a sketch is exact only in part: see ``Sketch.contenders``.
+    """
+    plan = _Plan(model, list(candidates))
+    session = plan.fetching_session(list(providers), configure)
+    plan.check_types(session)
+    errors = {name: np.zeros(len(each.positions)) for name, each in candidates.items()}
+
+    def add(name: str, values: NDArray[Any]) -> None:
+        each = candidates[name]
+        errors[name] += squared_error_direct(values, each.positions, each.qmin, each.qmax, each.zero_point)
+
+    for name, constant in plan.constants.items():
+        add(name, constant)
+    for index, feed in enumerate(_numbered(feeds, 0)):
+        for name, values in _values(session, plan, feed, index):
+            add(name, values)
+    return errors
+
+
 def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketch], index: int) -> Iterator[NonFinite]:
     for name, (nans, infinities) in before.items():
         now = sketches[name].non_finite
@@ -187,28 +228,40 @@ def _session(
 
 
 def _run(session: ort.InferenceSession, plan: _Plan, feed: Feed, index: int, sketches: Mapping[str, Sketch]) -> None:
-    """Count the observed tensors of one sample; each fetched one is freed before the next."""
+    """Count the observed tensors of one sample."""
+    if not plan.observers:
+        for name, values in _values(session, plan, feed, index):
+            sketches[name].add(values)
+        return
     for name in plan.fed:
         if name in feed:
             sketches[name].add(feed[name])
-    if plan.observers:
-        for name in plan.fetched:
-            sketches[name].counter()
-    outputs = [plan.observers[0]] if plan.observers else plan.fetched or [session.get_outputs()[0].name]
-    plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
-    try:
-        if plain:
-            values = session.run_with_ort_values(outputs, {name: _to_ort(value) for name, value in feed.items()})
-        else:  # strings and sequences
-            values = session.run(outputs, dict(feed))
-    except Exception as error:
-        raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
-    if plan.observers:
-        return
+    for name in plan.fetched:
+        sketches[name].counter()
+    _outputs(session, plan.observers[:1], feed, index)
+
+
+def _values(session: ort.InferenceSession, plan: _Plan, feed: Feed, index: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The observed tensors of one sample; each fetched one is freed before the next."""
+    for name in plan.fed:
+        if name in feed:
+            yield name, np.asarray(feed[name])
+    values = _outputs(session, plan.fetched or [session.get_outputs()[0].name], feed, index)
     values.reverse()
     for name in plan.fetched:
         value = values.pop()
-        sketches[name].add(_to_numpy(value))
+        yield name, _to_numpy(value)
+
+
+def _outputs(session: ort.InferenceSession, names: list[str], feed: Feed, index: int) -> list[Any]:
+    plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
+    try:
+        if plain:
+            feeds = {name: _to_ort(value) for name, value in feed.items()}
+            return list(session.run_with_ort_values(names, feeds))
+        return list(session.run(names, dict(feed)))  # strings and sequences
+    except Exception as error:
+        raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
 
 
 def _to_ort(array: NDArray[Any]) -> ort.OrtValue:

@@ -341,6 +341,13 @@ class Sketch:
         steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
         return np.array([_error(view, step, qmin - zero_point, qmax - zero_point) for step in steps])
 
+    def contenders(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> list[int]:
+        """The positions among which the best one is: one if that is certain, else a few for ``direct_errors``."""
+        at = np.asarray(positions, np.int64).reshape(-1)
+        errors, exact = self.squared_error(at, qmin, qmax, zero_point), self.exact(at, qmin, qmax, zero_point)
+        near = errors <= 1.5 * errors.min() + 2.0**-44 * self.sum_squares
+        return [int(at[errors.argmin()])] if exact[near].all() else [int(position) for position in at[near]]
+
     def percentile(self, q: float, *, absolute: bool = False) -> tuple[float, float]:
         """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent."""
         if not 0 <= q <= 100:

@@ -17,8 +17,8 @@ from onnx import ModelProto, TensorProto, helper, parser
 import ort_vitis_plugin.observe as module
 from ort_vitis_plugin import sketch_engine
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
-from ort_vitis_plugin.observe import NonFinite, Sample, observe
-from ort_vitis_plugin.sketch import Sketch
+from ort_vitis_plugin.observe import Candidates, NonFinite, Sample, direct_errors, observe
+from ort_vitis_plugin.sketch import Sketch, squared_error_direct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -285,6 +285,22 @@ def test_each_observer_follows_the_node_whose_output_it_sees(engine: str, tmp_pa
     order = [event["name"] for event in events if event["name"].endswith("_kernel_time")]
     expected = [name for at in range(6) for name in (f"sin{at}_kernel_time", f"observe t{at + 1}_kernel_time")]
     assert order == expected
+
+
+def test_16_bit_positions_are_settled_exactly_in_a_second_pass() -> None:
+    model, samples = parsed(TWO_INPUTS), feeds(300, 200)
+    positions, low, high = range(4, 20), -32768, 32767
+    seen = observe(model, FLOATS, samples)
+    candidates = {name: Candidates(sketch.contenders(positions, low, high), low, high) for name, sketch in seen.items()}
+    errors = direct_errors(model, candidates, samples)
+    everything = {name: Candidates(positions, low, high) for name in seen}
+    truth = direct_errors(model, everything, samples)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    out = np.concatenate([session.run(["out"], feed)[0] for feed in samples])
+    np.testing.assert_allclose(truth["out"], squared_error_direct(out, positions, low, high), rtol=1e-12)
+    for name, each in candidates.items():
+        assert 1 <= len(each.positions) < 5
+        assert errors[name].min() == truth[name].min()
 
 
 def test_a_model_that_holds_the_name_of_an_observer() -> None:

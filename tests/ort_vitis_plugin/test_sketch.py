@@ -115,6 +115,19 @@ def test_error_of_16_bit_positions(name: str) -> None:
         assert truth[np.argmin(errors)] <= truth.min() * (1 + 1e-3) + 1e-18 * sketch.sum_squares
 
 
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_best_16_bit_position_is_among_the_contenders(name: str) -> None:
+    positions = range(-4, 22)
+    for seed in range(25):
+        values = data(name, seed, 4000)
+        contenders = sketch_of(values).contenders(positions, -32768, 32767)
+        truth = exhaustive(values, positions, -32768, 32767)
+        assert min(truth[p - positions[0]] for p in contenders) <= truth.min() * (1 + 1e-9)
+        assert sketch_of(values).contenders(positions, -128, 127) == [
+            positions[int(np.argmin(sketch_of(values).squared_error(positions, -128, 127)))]
+        ]
+
+
 @pytest.mark.parametrize(("qmin", "qmax", "zero_point"), [(-32768, 32767, 0), (0, 65535, 20000), (-128, 127, 5)])
 def test_direct_error_equals_the_exhaustive_one(qmin: int, qmax: int, zero_point: int) -> None:
     values = data("normal", 5, 100_000)
