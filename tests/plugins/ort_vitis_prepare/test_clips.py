@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from onnx import ModelProto
 
+from ort_vitis_plugin.api import Transform
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, run_model
 from ort_vitis_prepare.clip6_to_relu import clip6_to_relu
 from ort_vitis_prepare.clip_to_relu import clip_to_relu
 
@@ -63,6 +65,18 @@ def test_clip6_with_inputs(opset: int) -> None:
 )
 def test_clip6_in_every_spelling(model: ModelProto) -> None:
     assert op_types(check_transform(clip6_to_relu, model)) == ["Relu"]
+
+
+X = np.linspace(-9, 9, 6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize(("step", "high"), [(clip6_to_relu, 6.0), (clip_to_relu, 4.0)])
+def test_the_result_is_max_of_0_and_x(step: Transform, high: float) -> None:
+    model = inputs(0.0, high)
+    result = check_transform(step, model)
+    feeds = {"x": X, "limit": np.array(0, np.float32)}
+    np.testing.assert_array_equal(run_model(result, feeds)["y"], np.maximum(X, 0))
+    np.testing.assert_array_equal(np.minimum(run_model(result, feeds)["y"], high), run_model(model, feeds)["y"])
 
 
 NOT_ZERO = {
