@@ -100,7 +100,9 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
         kind = self.run.activation
         ranges: dict[str, TensorData] = {}
         for name, sketch in self.sketches.items():
-            curve = ErrorCurve(sketch, kind, kind.limits(), bool(self.symmetric))
+            curve = ErrorCurve(
+                sketch, kind, kind.limits(), bool(self.symmetric), never_clips=self.run.method.never_clips
+            )
             position = self.run.method.choose(curve, name, self.collector)
             zero, step = curve.zero_point(position), scale_of(position)
             ranges[name] = TensorData(

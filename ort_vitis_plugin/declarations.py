@@ -71,10 +71,10 @@ class Format:
 class Calibrator:
     """How parameters follow from a tensor's values.
 
-    ``limits(sketch, kind, run)`` gives the real range [low, high] of a float-scale method. A power-of-two method
-    has ``best(sketch, kind, zero_point_of, run)`` instead, which gives a position. ``collector(run)`` makes an
-    object whose ``observe(sketches)`` sees each sample's sketches, for methods that treat samples apart.
-    ``build(model, run)`` gives the CalibraterBase for users of ``create_calibrator``.
+    A float-scale method has ``choose(sketch, name, run, collected)``, which gives the real range (low, high); a
+    power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an ErrorCurve).
+    ``collector(run)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for methods that treat
+    samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the whole range inside.
     """
 
     key: object
@@ -82,6 +82,7 @@ class Calibrator:
     power_of_two: bool
     choose: Callable[..., Any]
     collector: Callable[[Run], Any] | None = None
+    never_clips: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class ErrorCurve:
     """Squared error of one tensor by power-of-two position, from its sketch (or its values, beyond eight bits).
 
     Asymmetric tensors have the zero point of least error at each position, of those that put an end of the range
-    on an end of the codes or share the room in proportion.
+    on an end of the codes or share the room in proportion; with ``never_clips``, of those that cover the range.
     """
 
     sketch: Sketch
@@ -72,6 +72,7 @@ class ErrorCurve:
     limits: tuple[int, int]
     symmetric: bool
     values: NDArray[Any] | None = None
+    never_clips: bool = False
     _known: dict[int, tuple[float, int]] = field(default_factory=dict)
 
     @property
@@ -161,13 +162,15 @@ class ErrorCurve:
         step = scale_of(position)
         at_low, at_high = qmin - low / step, qmax - high / step
         proportional = qmin - low / (high - low) * (qmax - qmin) if high > low else qmin
-        zeros = [min(max(round(zero), qmin), qmax) for zero in (at_low, at_high, proportional)]
-        return list(dict.fromkeys(zeros))
+        near = (round(at_low), round(at_high), round(proportional), math.ceil(at_low), math.floor(at_high))
+        zeros = list(dict.fromkeys(min(max(zero, qmin), qmax) for zero in near))
+        covering = [zero for zero in zeros if (qmin - zero) * step <= low and high <= (qmax - zero) * step]
+        return covering if self.never_clips and covering else zeros
 
     def _covers(self, position: int, low: float, high: float) -> bool:
         qmin, qmax = self.limits
         step = scale_of(position)
-        return any((qmin - zero) * step <= low and high <= (qmax - zero) * step for zero in self._zero_points(position))
+        return math.ceil(qmin - low / step) <= math.floor(qmax - high / step)
 
 
 def softmax_affine(kind: QType, *, symmetric: bool) -> Affine:

@@ -193,7 +193,7 @@ class Planner:
             return self._overridden(name, role, kind, override)
         method = self.run.method
         if role is Role.ACTIVATION and self._is_softmax(name) and array is None and "rmin" not in override:
-            if method.power_of_two:
+            if method.power_of_two or self.q.power_of_two_scales:
                 given = softmax_affine(kind, symmetric=symmetric)
                 return TensorPlan(name, role, kind, given.scale, given.zero_point, curve=None, fixed=True)
             given = affine(0.0, 1.0, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)

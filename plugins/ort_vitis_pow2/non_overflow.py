@@ -14,5 +14,9 @@ def covering(curve: ErrorCurve, name: str, collected: Any) -> int:
 
 
 NON_OVERFLOW = Calibrator(
-    PowerOfTwoMethod.NonOverflow, "Power-of-two step, the finest at which no value is clipped.", True, covering
+    PowerOfTwoMethod.NonOverflow,
+    "Power-of-two step, the finest at which no value is clipped.",
+    True,
+    covering,
+    never_clips=True,
 )
