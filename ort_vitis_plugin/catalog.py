@@ -147,7 +147,8 @@ class Catalog:
         if entry is None and isinstance(key, str):
             same_kind = [found for found in self._winners.values() if found.kind == kind.__name__]
             called = [found for found in same_kind if key in (full_name(found.key), name_of(found.key))]
-            called.sort(key=lambda found: full_name(found.key) != key)
+            # A short name that several have, such as QDQ, means onnxruntime's.
+            called.sort(key=lambda found: (full_name(found.key) != key, found.plugin != BUNDLED[0]))
             entry = called[0] if called else None
         if entry is None:
             known = [full_name(found.key) for found in self._winners.values() if found.kind == kind.__name__]

@@ -62,7 +62,7 @@ def conforms(value: object, hint: Any) -> bool:
         key, item = arguments or (Any, Any)
         return isinstance(value, Mapping) and all(conforms(k, key) and conforms(v, item) for k, v in value.items())
     if hint is bool:
-        return isinstance(value, bool) or type(value).__name__ == "bool_"
+        return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
         return isinstance(value, typing.SupportsIndex) and not isinstance(value, bool)
     if hint is float:

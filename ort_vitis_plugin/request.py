@@ -116,8 +116,7 @@ class Run:
     """One request being answered: options parsed, target, format, method and types chosen, the report growing."""
 
     def __init__(self, request: Request, catalog: Catalog) -> None:
-        for changed in catalog.manager.hook.vitis_configure(request=request):
-            request = changed if changed is not None else request
+        request = _configured(request, catalog)
         self.catalog = catalog
         self.report = Report()
         target_name = _target_name(request.given)
@@ -173,6 +172,16 @@ class Run:
             if op_types is not None:
                 return op_types
         return frozenset()
+
+
+def _configured(request: Request, catalog: Catalog) -> Request:
+    """The request as plugins leave it, one after the other in call order, each seeing what the one before made."""
+    plugins = [implementation.plugin for implementation in catalog.manager.hook.vitis_configure.get_hookimpls()]
+    for plugin in reversed(plugins):
+        others = [other for other in plugins if other is not plugin]
+        for changed in catalog.manager.subset_hook_caller("vitis_configure", others)(request=request):
+            request = changed if changed is not None else request
+    return request
 
 
 def _target_name(given: Mapping[str, object]) -> str:

@@ -111,7 +111,7 @@ def test_explain_names_its_distribution(site: Path) -> None:
 def test_command_line_takes_it_as_preset(site: Path, model: onnx.ModelProto) -> None:
     tiny_chip(site)
     onnx.save(model, site / "m.onnx")
-    arguments = "quantize m.onnx -o q.onnx --preset tiny_chip --json r.json -q".split()
+    arguments = ["quantize", "m.onnx", "-o", "q.onnx", "--preset", "tiny_chip", "--json", "r.json", "-q"]
     subprocess.run(
         [sys.executable, "-m", "ort_vitis_plugin", *arguments],
         check=True,

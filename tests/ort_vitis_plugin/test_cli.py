@@ -29,6 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def run(line: str) -> int:
+    return main(line.split())
+
+
 def files(folder: Path) -> set[str]:
     return {file.name for file in folder.iterdir()}
 
@@ -39,7 +43,7 @@ def op_types(path: Path) -> set[str]:
 
 def test_quantize_writes_the_model_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / "model.onnx").read_bytes()
-    assert main("quantize model.onnx -o int8.onnx --data samples.npz --preset ipu_cnn".split()) == 0
+    assert run("quantize model.onnx -o int8.onnx --data samples.npz --preset ipu_cnn") == 0
     assert files(folder) == {"model.onnx", "samples.npz", "int8.onnx"}
     assert (folder / "model.onnx").read_bytes() == before
     assert "QuantizeLinear" in op_types(folder / "int8.onnx")
@@ -50,7 +54,7 @@ def test_quantize_writes_the_model_and_nothing_else(folder: Path, capsys: pytest
 
 def test_quantize_json_is_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "quantize model.onnx -o q.onnx --data samples.npz --exclude /stem/stem.0/Conv --json report.json -q"
-    assert main(arguments.split()) == 0
+    assert run(arguments) == 0
     assert capsys.readouterr().out == ""
     report = json.loads((folder / "report.json").read_text())
     assert report["left_float"]["/stem/stem.0/Conv"] == "Conv: in nodes_to_exclude"
@@ -77,7 +81,7 @@ def test_preset_is_the_recommended_configuration(folder: Path) -> None:
 
 def test_flags_win_over_the_preset(folder: Path) -> None:
     arguments = "quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn --activation-type QInt8"
-    assert main(arguments.split()) == 0
+    assert run(arguments) == 0
     model = onnx.load(folder / "q.onnx")
     constants = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
     zeros = [constants[node.input[2]].dtype for node in model.graph.node if node.op_type == "QuantizeLinear"]
@@ -85,7 +89,7 @@ def test_flags_win_over_the_preset(folder: Path) -> None:
 
 
 def test_without_data_random_samples_calibrate_and_it_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("quantize model.onnx -o q.onnx --preset cpu".split()) == 0
+    assert run("quantize model.onnx -o q.onnx --preset cpu") == 0
     assert "random data" in capsys.readouterr().out
 
 
@@ -120,7 +124,7 @@ ONE_LINERS = {
 @pytest.mark.parametrize(("arguments", "message"), ONE_LINERS.values(), ids=ONE_LINERS.keys())
 def test_errors_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str) -> None:
     before = files(folder)
-    assert main(arguments.split()) == 1
+    assert run(arguments) == 1
     shown = capsys.readouterr()
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1
@@ -129,7 +133,7 @@ def test_errors_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str], a
 
 
 def test_option_without_effect_is_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("quantize model.onnx -o q.onnx --option CLESteps=3 -q".split()) == 0
+    assert run("quantize model.onnx -o q.onnx --option CLESteps=3 -q") == 0
     assert "warning: CLESteps has no effect because IncludeCLE is not set" in capsys.readouterr().err
 
 
@@ -144,7 +148,7 @@ def test_interrupt_is_130_and_leaves_no_file(folder: Path, monkeypatch: pytest.M
     original = SampleFiles._sample
     monkeypatch.setattr(SampleFiles, "_sample", interrupted)
     before = files(folder)
-    assert main("quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn".split()) == 130
+    assert run("quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn") == 130
     assert files(folder) == before
 
 
@@ -170,13 +174,13 @@ def test_demo_writes_where_it_is_told(folder: Path) -> None:
 
 
 def test_evaluate_compares_outputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("evaluate model.onnx model.onnx --data samples.npz".split()) == 0
+    assert run("evaluate model.onnx model.onnx --data samples.npz") == 0
     assert "inf dB" in capsys.readouterr().out
     model = onnx.load("model.onnx")
     weight = next(t for t in model.graph.initializer if len(t.dims) == 2)
     weight.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weight) * np.float32(1.01), weight.name))
     onnx.save(model, "other.onnx")
-    assert main("evaluate model.onnx other.onnx --data samples.npz".split()) == 0
+    assert run("evaluate model.onnx other.onnx --data samples.npz") == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if "logits" in line)
     assert 35 < float(row.split()[1]) < 45  # 1 % of all but the bias: near 40 dB
 
@@ -185,7 +189,7 @@ def test_forecast_lists_what_stays_away(
     folder: Path, graph: Callable[..., onnx.ModelProto], capsys: pytest.CaptureFixture[str]
 ) -> None:
     onnx.save(graph("t (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) { z = Relu(x) y = Sin(z) }"), "small.onnx")
-    assert main("forecast small.onnx".split()) == 0
+    assert run("forecast small.onnx") == 0
     shown = capsys.readouterr().out
     assert "Sin" in shown
     assert "takes 1 of 2 nodes" in shown
@@ -210,13 +214,13 @@ def test_explain_and_plugins_name_distribution(capsys: pytest.CaptureFixture[str
 
 
 def test_converters_write_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("convert-nchw-to-nhwc model.onnx -o nhwc.onnx".split()) == 0
+    assert run("convert-nchw-to-nhwc model.onnx -o nhwc.onnx") == 0
     dims = onnx.load("nhwc.onnx").graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [1, 8, 8, 1]
     assert "channels last" in capsys.readouterr().out
-    assert main("evaluate model.onnx nhwc.onnx --data samples.npz".split()) == 0
-    assert main("convert-fp16-to-fp32 model.onnx -o fp32.onnx".split()) == 0
-    assert main("preprocess model.onnx -o clean.onnx".split()) == 0
+    assert run("evaluate model.onnx nhwc.onnx --data samples.npz") == 0
+    assert run("convert-fp16-to-fp32 model.onnx -o fp32.onnx") == 0
+    assert run("preprocess model.onnx -o clean.onnx") == 0
     assert "BatchNormalization" not in op_types(folder / "clean.onnx")
 
 
