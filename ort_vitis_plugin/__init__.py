@@ -30,14 +30,17 @@ from .attach import attach, attach_on_import, attached, detach
 from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 if TYPE_CHECKING:
+    from .calibration import Calibration
     from .custom_ops import get_library_path, register
     from .data_readers import RandomDataReader
-    from .doors import quantize_static
+    from .doors import calibrate, quantize_static
     from .report import Report, Result
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Calibration": "calibration",
+    "calibrate": "doors",
     "RandomDataReader": "data_readers",
     "Report": "report",
     "Result": "report",
@@ -49,6 +52,7 @@ _HOMES = {
 
 __all__ = [
     "CalibraterBase",
+    "Calibration",
     "CalibrationDataReader",
     "CalibrationMethod",
     "MinMaxCalibrater",
@@ -63,6 +67,7 @@ __all__ = [
     "VitisQuantType",
     "attach",
     "attached",
+    "calibrate",
     "create_calibrator",
     "detach",
     "dump_model",

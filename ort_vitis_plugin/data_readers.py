@@ -199,6 +199,13 @@ class Samples:
         except (TypeError, AttributeError, NotImplementedError):
             return 0
 
+    def some(self) -> list[Feed]:
+        """The first samples, as the original model takes them; read now if nothing has read them yet."""
+        if not self.remembered:
+            for _ in zip(range(self._remember), self, strict=False):
+                pass
+        return self.remembered
+
     def __iter__(self) -> Iterator[Feed]:
         for number, feed in enumerate(self._raw()):
             if self._original is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from onnxruntime.quantization.calibrate import CalibrationMethod
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .catalog import Catalog, shared_catalog
-from .errors import OptionError, OptionTypeError
+from .errors import OptionTypeError
 from .loading import check_output
 from .report import Result
 from .request import Request, merged_options, names
@@ -21,6 +22,8 @@ from .types import PowerOfTwoMethod
 if TYPE_CHECKING:
     from onnx import ModelProto
     from onnxruntime.quantization.calibrate import CalibraterBase
+
+    from .calibration import Calibration, Executor
 
 # Spellings of other releases of vai_q_onnx, taken by keyword.
 ALIASES = {
@@ -40,6 +43,9 @@ _OPTION_KEYS = {
     "convert_nchw_to_nhwc": "ConvertNCHWToNHWC",
     "include_cle": "IncludeCLE",
 }
+
+# Arguments whose default is not "nothing"; left at it, a target's preset or an option may say otherwise.
+_DEFAULTS: dict[str, Any] = {"optimize_model": True, "execution_providers": ["CPUExecutionProvider"]}
 
 
 def quantize_static(
@@ -78,63 +84,49 @@ def quantize_static(
     Signature, order and defaults are those of the vai_q_onnx manual. ``model_input`` is a path or a ModelProto (never
     changed); ``model_output`` a path, or None to write no file. ``calibration_data_reader`` has ``get_next()`` giving
     {input name: array} and None at the end; None calibrates with one random sample. ``extra_options`` takes every key
-    that ``ort-vitis options`` lists. ``plugins`` is a plugin manager other than the shared one.
+    that ``ort-vitis options`` lists. ``calibration`` is what ``calibrate`` returned, in place of samples. ``plugins``
+    is a plugin manager other than the shared one.
 
     Returns a Result: ``.model``, ``.report``, ``.path``. Raises errors of ``ort_vitis_plugin.errors`` before any work
     where the request cannot be answered; no file is left behind by a call that raises.
     """
-    for alias, value in aliases.items():
-        if alias not in ALIASES:
-            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
-        if alias == "use_dpu":
-            enable_dpu = enable_dpu or value
-        elif alias == "inclue_cle":
-            include_cle = include_cle or value
-        else:
-            convert_fp16_to_fp32 = convert_fp16_to_fp32 or value
-    arguments = {
-        "input_nodes": names(input_nodes, "input_nodes"),
-        "output_nodes": names(output_nodes, "output_nodes"),
-        "random_data_reader_input_shape": random_data_reader_input_shape,
-        "optimize_model": optimize_model,
-        "execution_providers": execution_providers,
-        "enable_dpu": enable_dpu,
-        "convert_fp16_to_fp32": convert_fp16_to_fp32,
-        "convert_nchw_to_nhwc": convert_nchw_to_nhwc,
-        "include_cle": include_cle,
-    }
-    defaults = {
-        "optimize_model": True,
-        "execution_providers": ["CPUExecutionProvider"],
-    }
-    set_arguments = {
-        _OPTION_KEYS[name]: list(value) if isinstance(value, tuple) and name.endswith("_nodes") else value
-        for name, value in arguments.items()
-        if (value != defaults[name] if name in defaults else not _is_empty(value))
-    }
-    request = Request(
-        model=model_input,
-        output=model_output,
-        reader=calibration_data_reader,
-        quant_format=quant_format,
-        calibrate_method=calibrate_method,
-        activation_type=activation_type,
-        weight_type=weight_type,
-        per_channel=_flag(per_channel, "per_channel"),
-        reduce_range=_flag(reduce_range, "reduce_range"),
-        op_types=names(op_types_to_quantize, "op_types_to_quantize"),
-        nodes_to_quantize=names(nodes_to_quantize, "nodes_to_quantize"),
-        nodes_to_exclude=names(nodes_to_exclude, "nodes_to_exclude"),
-        external_data=_flag(use_external_data_format, "use_external_data_format"),
-        calibration=calibration,
-        given=merged_options(extra_options, set_arguments),
-        default=_defaults(quant_format, calibrate_method, activation_type, weight_type, PowerOfTwoMethod.MinMSE),
-    )
+    request = request_from_manual(locals())
     catalog = shared_catalog() if plugins is None else Catalog(plugins)
     result = answer(request, catalog)
     if print_summary:
         result.report.print()
     return result
+
+
+def calibrate(
+    model_input: str | Path | ModelProto,
+    calibration_data_reader: Any,
+    *,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 16,
+    plugins: Any = None,
+    **configuration: Any,
+) -> Calibration:
+    """Run the samples once; hand the result to ``quantize_static(..., calibration=...)`` as often as you like.
+
+    ``configuration`` takes the keyword arguments of ``quantize_static``. What prepares the float model (target,
+    include_cle, converters, preparation switches) must be the same in both calls; format, method and types are free.
+    With an ``executor`` (concurrent.futures or a Dask client) the samples are split among its workers; the result is
+    the same to the bit. ``checkpoint`` names a file from which a broken-off calibration goes on.
+    """
+    bound = inspect.signature(quantize_static).bind(model_input, None, calibration_data_reader, **configuration)
+    bound.apply_defaults()
+    catalog = shared_catalog() if plugins is None else Catalog(plugins)
+    from .pipeline import calibrate_only
+
+    return calibrate_only(
+        request_from_manual(bound.arguments),
+        catalog,
+        executor=executor,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+    )
 
 
 def answer(request: Request, catalog: Catalog) -> Result:
@@ -147,6 +139,46 @@ def answer(request: Request, catalog: Catalog) -> Result:
         save_model(model, path, external_data=request.external_data)
         run.report.quantized_bytes = path.stat().st_size
     return Result(model, run.report, path)
+
+
+def request_from_manual(arguments: Mapping[str, Any]) -> Request:
+    """A call of our quantize_static, all parameters by name, as a Request."""
+    values = dict(arguments)
+    for alias, value in values.pop("aliases", {}).items():
+        if alias not in ALIASES:
+            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+        values[ALIASES[alias]] = values[ALIASES[alias]] or value
+    for name in ("input_nodes", "output_nodes"):
+        values[name] = list(names(values[name], name))
+    as_options = {
+        key: values[name]
+        for name, key in _OPTION_KEYS.items()
+        if (values[name] != _DEFAULTS[name] if name in _DEFAULTS else not _is_empty(values[name]))
+    }
+    return Request(
+        model=values["model_input"],
+        output=values["model_output"],
+        reader=values["calibration_data_reader"],
+        quant_format=values["quant_format"],
+        calibrate_method=values["calibrate_method"],
+        activation_type=values["activation_type"],
+        weight_type=values["weight_type"],
+        per_channel=_flag(values["per_channel"], "per_channel"),
+        reduce_range=_flag(values["reduce_range"], "reduce_range"),
+        op_types=names(values["op_types_to_quantize"], "op_types_to_quantize"),
+        nodes_to_quantize=names(values["nodes_to_quantize"], "nodes_to_quantize"),
+        nodes_to_exclude=names(values["nodes_to_exclude"], "nodes_to_exclude"),
+        external_data=_flag(values["use_external_data_format"], "use_external_data_format"),
+        calibration=values["calibration"],
+        given=merged_options(values["extra_options"], as_options),
+        default=_defaults(
+            values["quant_format"],
+            values["calibrate_method"],
+            values["activation_type"],
+            values["weight_type"],
+            PowerOfTwoMethod.MinMSE,
+        ),
+    )
 
 
 def request_from_ort(arguments: Mapping[str, Any]) -> Request:
@@ -210,6 +242,3 @@ def _flag(value: Any, argument: str) -> bool:
     if not isinstance(value, bool):
         raise OptionTypeError(f"{argument} takes True or False, not {value!r}")
     return value
-
-
-__all__ = ["OptionError", "answer", "calibrator_from_ort", "quantize_from_ort", "quantize_static", "request_from_ort"]
