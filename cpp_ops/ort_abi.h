@@ -79,8 +79,8 @@ inline constexpr Slot<OrtStatus*(const OrtTensorTypeAndShapeInfo*, const char** 
     GetSymbolicDimensions{63};
 inline constexpr Slot<OrtStatus*(const OrtValue*, OrtTensorTypeAndShapeInfo** out)> GetTensorTypeAndShape{65};
 inline constexpr Slot<OrtStatus*(const OrtKernelInfo*, const char* name, int64_t* out)> KernelInfoGetInt64{86};
-inline constexpr Slot<OrtStatus*(const OrtKernelInfo*, const char* name, char* out, size_t* size)>
-    KernelInfoGetString{87};
+inline constexpr Slot<OrtStatus*(const OrtKernelInfo*, const char* name, char* out, size_t* size)> KernelInfoGetString{
+    87};
 inline constexpr Slot<OrtStatus*(const OrtKernelContext*, size_t* out)> KernelContextGetInputCount{88};
 inline constexpr Slot<OrtStatus*(const OrtKernelContext*, size_t index, const OrtValue** out)> KernelContextGetInput{
     90};

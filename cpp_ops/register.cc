@@ -62,8 +62,8 @@ VITIS_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const ort:
   // ORT refuses a domain that a session has already, so options registered twice would fail later, at the session.
   constexpr const char* kMark = "ort_vitis_plugin.registered";
   int registered = 0;
-  OrtStatus* status = ort::Call(*api, ort::HasSessionConfigEntry, static_cast<const OrtSessionOptions*>(options), kMark,
-                                &registered);
+  OrtStatus* status =
+      ort::Call(*api, ort::HasSessionConfigEntry, static_cast<const OrtSessionOptions*>(options), kMark, &registered);
   if (status || registered) return status;
   try {
     for (OrtCustomOpDomain* domain : vitis::Domains()) {

@@ -19,8 +19,8 @@ template <class T>
 struct TypedKernels {
   void (*quantize)(const float* x, T* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
                    size_t end);
-  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const Blocks& blocks,
-                     size_t begin, size_t end);
+  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
+                     size_t end);
 };
 
 struct Kernels : TypedKernels<uint8_t>,

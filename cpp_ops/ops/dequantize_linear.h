@@ -30,9 +30,8 @@ class DequantizeLinearOp {
     const T* zero_points = zero_point.data<T>();
     float* out = context.Output<float>(0, x.shape);
     const auto dequantize = BestKernels().of<T>().dequantize;
-    context.ParallelFor(x.size, [&](size_t begin, size_t end) {
-      dequantize(in, out, scales, zero_points, blocks, begin, end);
-    });
+    context.ParallelFor(
+        x.size, [&](size_t begin, size_t end) { dequantize(in, out, scales, zero_points, blocks, begin, end); });
   }
 
   static void InferShape(const ShapeContext& context) { context.OutputLikeInput(ort::kFloat); }

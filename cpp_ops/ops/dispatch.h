@@ -30,21 +30,26 @@ inline constexpr int kElementType<Float16> = ort::kFloat16;
 template <>
 inline constexpr int kElementType<BFloat16> = ort::kBFloat16;
 
-// Calls visit(T{}) for every storage type. uint8 comes first: ORT types the output of a node without a zero point by
-// the first overload, and ONNX says uint8.
+// Calls visit(T{}) for every type that FixNeuron takes. The first overload serves nodes without a zero point: int8.
 template <class Visit>
 void ForEachInteger(Visit visit) {
-  visit(uint8_t{});
   visit(int8_t{});
+  visit(uint8_t{});
   visit(uint16_t{});
   visit(int16_t{});
   visit(uint32_t{});
   visit(int32_t{});
 }
 
+// Calls visit(T{}) for every storage type; without a zero point ONNX quantizes to uint8.
 template <class Visit>
 void ForEachStorage(Visit visit) {
-  ForEachInteger(visit);
+  visit(uint8_t{});
+  visit(int8_t{});
+  visit(uint16_t{});
+  visit(int16_t{});
+  visit(uint32_t{});
+  visit(int32_t{});
   visit(Float16{});
   visit(BFloat16{});
 }

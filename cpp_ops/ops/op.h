@@ -124,8 +124,8 @@ class Context {
   Tensor Input(size_t index) const {
     Tensor tensor;
     size_t count = 0;
-    CallOrThrow("number of inputs", ort::KernelContextGetInputCount,
-                static_cast<const OrtKernelContext*>(context_), &count);
+    CallOrThrow("number of inputs", ort::KernelContextGetInputCount, static_cast<const OrtKernelContext*>(context_),
+                &count);
     if (index >= count) return tensor;
     CallOrThrow("input", ort::KernelContextGetInput, static_cast<const OrtKernelContext*>(context_), index,
                 &tensor.value);
@@ -134,8 +134,8 @@ class Context {
     CallOrThrow("shape of an input", ort::GetTensorTypeAndShape, tensor.value, &raw);
     const std::unique_ptr<OrtTensorTypeAndShapeInfo, Release> info(raw);
     size_t rank = 0;
-    CallOrThrow("rank of an input", ort::GetDimensionsCount,
-                static_cast<const OrtTensorTypeAndShapeInfo*>(info.get()), &rank);
+    CallOrThrow("rank of an input", ort::GetDimensionsCount, static_cast<const OrtTensorTypeAndShapeInfo*>(info.get()),
+                &rank);
     tensor.shape.resize(rank);
     if (rank > 0) {
       CallOrThrow("dimensions of an input", ort::GetDimensions,
@@ -221,8 +221,8 @@ class ShapeContext {
       if (dims[i] < 0 && (!names[i] || !*names[i])) return;
     }
     CallOrThrow("element type", ort::SetTensorElementType, info, element_type);
-    CallOrThrow("output shape", ort::ShapeInferSetOutputTypeShape,
-                static_cast<const OrtShapeInferContext*>(context_), size_t{0}, view);
+    CallOrThrow("output shape", ort::ShapeInferSetOutputTypeShape, static_cast<const OrtShapeInferContext*>(context_),
+                size_t{0}, view);
   }
 
  private:

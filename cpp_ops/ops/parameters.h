@@ -25,8 +25,7 @@ inline void CheckScales(const float* scale, size_t count) {
     if (std::isfinite(scale[i]) && scale[i] > 0.0f) continue;
     char value[32];
     std::snprintf(value, sizeof(value), "%g", static_cast<double>(scale[i]));
-    throw OpError("scale[" + std::to_string(i) + "] is " + value +
-                  "; every scale must be a positive finite number");
+    throw OpError("scale[" + std::to_string(i) + "] is " + value + "; every scale must be a positive finite number");
   }
 }
 

@@ -30,14 +30,11 @@ class QuantizeLinearOp {
     const T* zero_points = zero_point.data<T>();
     T* out = context.Output<T>(0, x.shape);
     const auto quantize = BestKernels().of<T>().quantize;
-    context.ParallelFor(x.size, [&](size_t begin, size_t end) {
-      quantize(in, out, scales, zero_points, blocks, begin, end);
-    });
+    context.ParallelFor(x.size,
+                        [&](size_t begin, size_t end) { quantize(in, out, scales, zero_points, blocks, begin, end); });
   }
 
-  static void InferShape(const ShapeContext& context) {
-    context.OutputLikeInput(context.ElementType(2, ort::kUint8));
-  }
+  static void InferShape(const ShapeContext& context) { context.OutputLikeInput(context.ElementType(2, ort::kUint8)); }
 
  private:
   int64_t axis_;

@@ -2,15 +2,18 @@
 
     python sweep.py {library|functions|mixed} [OPSET]
 
-``library`` runs the compiled kernels (ORT_VITIS_ISA picks the copy), ``functions`` the model-local functions without any
-library at both ends of ORT's optimisation levels, ``mixed`` one model that quantizes to all eight types. A process of its
-own, because a process picks its instruction set once. Prints each mismatch and a last line "CASES MISMATCHES".
+``library`` runs the compiled kernels (ORT_VITIS_ISA picks the copy), ``functions`` the model-local functions without
+any library at both ends of ORT's optimisation levels, ``mixed`` one model that quantizes to all eight types, in all
+four ways. A process of its own, because a process picks its instruction set once. Prints each mismatch and a last line
+"CASES MISMATCHES"; exit status 77 says that this processor does not run the copy that ORT_VITIS_ISA names.
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 import sys
 from collections.abc import Iterator
 
@@ -33,8 +36,15 @@ TYPES = {
     "float16": TensorProto.FLOAT16,
     "bfloat16": TensorProto.BFLOAT16,
 }
-LAYOUTS = {"tensor": ((4096,), None), "first": ((7, 33, 5), 0), "middle": ((5, 7, 41), 1), "last": ((41, 5, 7), -1), "axis2": ((4, 6, 37), 2)}
-SCALES = (1.0, 0.25, 0.1, 3.7e-3, 2.0**-20, 1.17e-38, 2.0**-140, 6.5e4, 2.0**100)
+LAYOUTS: dict[str, tuple[tuple[int, ...], int | None]] = {
+    "tensor": ((4096,), None),
+    "first": ((7, 33, 5), 0),
+    "middle": ((5, 7, 41), 1),
+    "last": ((41, 5, 7), -1),
+    "negative": ((4, 6, 37), -2),
+    "long last": ((4, 6, 37), 2),
+}
+SCALES = (0.25, 0.1, 2.0**-20, 2.0**-140, 6.5e4, 2.0**100)
 rng = np.random.default_rng(20240229)
 
 
@@ -43,12 +53,33 @@ def numpy_type(name: str) -> np.dtype:
 
 
 def awkward(scale: float, size: int) -> np.ndarray:
-    """Ties, type limits, 2^31 and 2^32 limits, infinities, NaN, subnormals, -0.0 in steps of scale; then random bits."""
+    """Ties, type limits, 2^31 limits, infinities, NaN, subnormals, -0.0 in steps of scale; then random bits."""
     with np.errstate(all="ignore"):
         limits = [float(2**bits) for bits in (0, 7, 8, 15, 16, 31, 32, 63)]
-        near = [sign * (limit + offset) for limit in limits for offset in (-1.5, -1, -0.5, 0, 0.5, 1, 1.5) for sign in (1, -1)]
+        near = [
+            sign * (limit + offset)
+            for limit in limits
+            for offset in (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)
+            for sign in (1, -1)
+        ]
         steps = np.array([*near, *(np.arange(-20, 20) + 0.5), *(np.arange(-300, 300) / 4)], np.float32)
-        fixed = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-45, -1e-45, 1.1e-38, 3.4e38, -3.4e38, 65504, 65520, 65536, 3.39e38]
+        fixed = [
+            0.0,
+            -0.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            -np.nan,
+            1e-45,
+            -1e-45,
+            1.1e-38,
+            3.4e38,
+            -3.4e38,
+            65504,
+            65520,
+            65536,
+            3.39e38,
+        ]
         head = np.concatenate([np.array(fixed, np.float32), (steps * np.float32(scale)).astype(np.float32)])
         if size <= head.size:
             return rng.permutation(head)[:size]
@@ -88,7 +119,7 @@ def session(model: onnx.ModelProto, level: ort.GraphOptimizationLevel, library: 
 
 
 def model_of(name: str, rank: int, axis: int | None, opset: int, functions: bool) -> onnx.ModelProto:
-    """x -> Q -> DQ, FixNeuron, and a DQ of given codes; 16-bit floats travel as float32, which is exact for bfloat16."""
+    """x -> Q -> DQ, FixNeuron, and a DQ of given codes; bfloat16 travels as float32, which is exact."""
     kind = TYPES[name]
     halves = name == "bfloat16"
     outside = TensorProto.FLOAT if halves else kind
@@ -111,7 +142,9 @@ def model_of(name: str, rank: int, axis: int | None, opset: int, functions: bool
     if name not in ("float16", "bfloat16"):
         widths = ("4", str(numpy_type(name).itemsize * 8))
         for width in widths if opset >= 13 else widths[1:]:  # one body per name reads the width from opset 13
-            node = helper.make_node("FixNeuron", ["x", "s", zero], ["f" + width], domain=DOMAIN, bit_width=width, **attributes)
+            node = helper.make_node(
+                "FixNeuron", ["x", "s", zero], ["f" + width], domain=DOMAIN, bit_width=width, **attributes
+            )
             nodes.append(node)
             outputs["f" + width] = TensorProto.FLOAT
     inputs = [
@@ -120,11 +153,15 @@ def model_of(name: str, rank: int, axis: int | None, opset: int, functions: bool
         helper.make_tensor_value_info("z", outside, parameter),
         helper.make_tensor_value_info("c", outside, dims),
     ]
-    graph = helper.make_graph(nodes, "sweep", inputs, [helper.make_tensor_value_info(n, t, dims) for n, t in outputs.items()])
+    graph = helper.make_graph(
+        nodes, "sweep", inputs, [helper.make_tensor_value_info(n, t, dims) for n, t in outputs.items()]
+    )
     if halves:  # what _zero_point_type reads
         graph.value_info.append(helper.make_tensor_value_info("zb", kind, parameter))
         graph.value_info.append(helper.make_tensor_value_info("cb", kind, dims))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(DOMAIN, 1)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(DOMAIN, 1)], ir_version=8
+    )
     if functions:
         custom_ops.add_functions(model)
         onnx.checker.check_model(model)
@@ -144,7 +181,9 @@ def expected(name: str, x: np.ndarray, s: np.ndarray, z: np.ndarray, c: np.ndarr
     return result
 
 
-def compare(label: str, runs: list[ort.InferenceSession], feeds: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> int:
+def compare(
+    label: str, runs: list[ort.InferenceSession], feeds: dict[str, np.ndarray], wanted: dict[str, np.ndarray]
+) -> int:
     """Number of outputs, over all sessions, with a wrong element."""
     wrong = 0
     for run in runs:
@@ -155,7 +194,10 @@ def compare(label: str, runs: list[ort.InferenceSession], feeds: dict[str, np.nd
                 wrong += 1
                 if got.shape == want.shape:
                     at = tuple(np.argwhere(~good)[0])
-                    print(f"{label} {output.name}: {int((~good).sum())} wrong, x={feeds['x'][at]!r} got {got[at]!r} want {want[at]!r}")
+                    print(
+                        f"{label} {output.name}: {int((~good).sum())} wrong, "
+                        f"x={feeds['x'][at]!r} got {got[at]!r} want {want[at]!r}"
+                    )
                 else:
                     print(f"{label} {output.name}: {got.dtype}{got.shape} want {want.dtype}{want.shape}")
     return wrong
@@ -171,7 +213,11 @@ def sweep(functions: bool, opset: int) -> tuple[int, int]:
             continue
         model = model_of(name, len(shape), axis, opset, functions)
         runs = [session(model, level, not functions) for level in levels]
-        flat = [session(model_of(name, 0, None, opset, functions), level, not functions) for level in levels] if axis is None else []
+        flat = (
+            [session(model_of(name, 0, None, opset, functions), level, not functions) for level in levels]
+            if axis is None
+            else []
+        )
         count = 1 if axis is None else shape[axis]
         for scale in SCALES:
             for zero in zero_points(name, count):
@@ -212,8 +258,16 @@ def mixed(opset: int) -> tuple[int, int]:
                 helper.make_tensor(f"z_{tag}", kind, shape, z.tobytes(), raw=True),
             ]
             nodes += [
-                helper.make_node("VitisQuantizeLinear", ["x", f"s_{tag}", f"z_{tag}"], [f"q_{tag}"], domain=DOMAIN, **attributes),
-                helper.make_node("VitisDequantizeLinear", [f"q_{tag}", f"s_{tag}", f"z_{tag}"], [f"y_{tag}"], domain=DOMAIN, **attributes),
+                helper.make_node(
+                    "VitisQuantizeLinear", ["x", f"s_{tag}", f"z_{tag}"], [f"q_{tag}"], domain=DOMAIN, **attributes
+                ),
+                helper.make_node(
+                    "VitisDequantizeLinear",
+                    [f"q_{tag}", f"s_{tag}", f"z_{tag}"],
+                    [f"y_{tag}"],
+                    domain=DOMAIN,
+                    **attributes,
+                ),
             ]
             outputs.append(helper.make_tensor_value_info(f"y_{tag}", TensorProto.FLOAT, ["N", 3]))
             scale, zeros = s.reshape(shape), z.reshape(shape)
@@ -223,21 +277,33 @@ def mixed(opset: int) -> tuple[int, int]:
             for width in (5, 8):
                 f = f"f{width}_{tag}"
                 nodes.append(
-                    helper.make_node("FixNeuron", ["x", f"s_{tag}", f"z_{tag}"], [f], domain=DOMAIN, bit_width=width, **attributes)
+                    helper.make_node(
+                        "FixNeuron", ["x", f"s_{tag}", f"z_{tag}"], [f], domain=DOMAIN, bit_width=width, **attributes
+                    )
                 )
                 outputs.append(helper.make_tensor_value_info(f, TensorProto.FLOAT, ["N", 3]))
                 wanted[f] = custom_ops.fix_neuron(x, scale, zeros, width)
-    graph = helper.make_graph(nodes, "mixed", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])], outputs, initializers)
+    graph = helper.make_graph(
+        nodes, "mixed", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])], outputs, initializers
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     custom_ops.add_functions(model)
     onnx.checker.check_model(model)
     levels = (ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    runs = [session(model, level, library) for level in levels for library in (False, custom_ops.find_library() is not None)]
+    runs = [
+        session(model, level, library) for level in levels for library in (False, custom_ops.find_library() is not None)
+    ]
     return len(wanted), compare("mixed", runs, {"x": x}, wanted)
 
 
 if __name__ == "__main__":
     what, opset = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 17
+    wanted_isa = os.environ.get("ORT_VITIS_ISA")
+    if what == "library" and wanted_isa:
+        chosen = ctypes.CDLL(custom_ops.get_library_path()).ort_vitis_isa
+        chosen.restype = ctypes.c_char_p
+        if chosen() != wanted_isa.encode():
+            sys.exit(77)
     cases, wrong = mixed(opset) if what == "mixed" else sweep(what == "functions", opset)
     print(cases, wrong)
     sys.exit(wrong > 0)
