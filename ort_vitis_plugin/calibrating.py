@@ -6,9 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import bodies
 from . import calibration as artefact
 from .calibration import Calibration
 from .errors import CalibrationError, OptionTypeError, UnsupportedError
+from .observe import Candidates, direct_errors
+from .parameters import ErrorCurve
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from .graph import Graph
     from .request import Run
+    from .statistics import Statistics
 
 FLOATS = (1, 10)  # TensorProto.FLOAT and FLOAT16
 
@@ -44,8 +48,11 @@ def obtain(
         given = Calibration.load(path)
     if not isinstance(given, Calibration):
         raise OptionTypeError(f"calibration takes what calibrate() returns, not {type(given).__name__}")
+    tensors = tensors_of_interest(run, graph)
+    with bodies.watch(run, model, tensors) as inside:
+        tensors += inside.sketches
     try:
-        given.check(model, tensors_of_interest(run, graph))
+        given.check(model, tensors)
     except CalibrationError as error:
         raise CalibrationError(
             f"{path or 'calibration'}: {error}; what prepares the float model (target, include_cle, converters, "
@@ -63,24 +70,60 @@ def observe_samples(
     **engine: Any,
 ) -> Calibration:
     """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
-    with Progress("calibration samples", len(run.samples)) as progress:
+    with Progress("calibration samples", len(run.samples)) as progress, bodies.watch(run, model, tensors) as inside:
+        if inside.sketches and any(engine.get(key) is not None for key in ("executor", "checkpoint")):
+            raise UnsupportedError(
+                "EnableSubgraph counts what runs inside If, Loop and Scan in this process, in one go; "
+                "calibrate without executor and checkpoint, or without EnableSubgraph"
+            )
 
         def seen(sample: Any) -> None:
             progress.advance()
+            sample = inside.complete(sample, run.call.non_finite_samples)
             if collector is not None:
                 collector.observe(sample.sketches)
 
-        return artefact.calibrate(
-            model,
+        found = artefact.calibrate(
+            inside.model,
             run.samples,
             tensors,
             providers=run.call.execution_providers or ("CPUExecutionProvider",),
-            configure=configure,
+            configure=inside.configured(configure, run.libraries),
             on_sample=seen,
             apart=collector is not None,
             non_finite=run.call.non_finite_samples,
             **engine,
         )
+    if inside.sketches:
+        found.fingerprint = artefact.fingerprint(model)
+        found.sketches.update(inside.sketches)
+        found.non_finite += inside.non_finite
+    return found
+
+
+def settle(
+    run: Run, model: ModelProto, statistics: Statistics, configure: Callable[[ort.SessionOptions], None]
+) -> dict[str, dict[int, tuple[float, int]]]:
+    """Exact errors where eight bits do not suffice, by a second pass, if the samples can be read again."""
+    kind, method = run.activation, run.method
+    searches = method.power_of_two and not method.never_clips and statistics.collected is None
+    if not (searches and kind.is_integer and kind.is_wide and run.samples.rewind()):
+        return {}
+    candidates = {}
+    for name, sketch in statistics.items():
+        curve = ErrorCurve(sketch, kind, kind.limits(), bool(run.options["ActivationSymmetric"]))
+        positions = curve.contenders() if not curve.is_zero else []
+        zeros = {curve.zero_point(position) for position in positions}
+        if len(positions) > 1 and len(zeros) == 1:
+            candidates[name] = Candidates(positions, *kind.limits(), zeros.pop())
+    if not candidates:
+        return {}
+    providers = run.call.execution_providers or ("CPUExecutionProvider",)
+    errors = direct_errors(model, candidates, run.samples, providers=providers, configure=configure)
+    return {
+        name: {p: (float(error), each.zero_point) for p, error in zip(each.positions, errors[name], strict=True)}
+        for name, each in candidates.items()
+    }
 
 
 def float_tensors(graph: Graph) -> list[str]:

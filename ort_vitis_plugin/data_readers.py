@@ -199,6 +199,16 @@ class Samples:
         except (TypeError, AttributeError, NotImplementedError):
             return 0
 
+    def rewind(self) -> bool:
+        """Start again; False where the reader can be read only once."""
+        if hasattr(self._reader, "rewind"):
+            try:
+                self._reader.rewind()
+            except NotImplementedError:
+                return False
+            return True
+        return not hasattr(self._reader, "get_next") and not isinstance(self._reader, Iterator)
+
     def some(self) -> list[Feed]:
         """The first samples, as the original model takes them; read now if nothing has read them yet."""
         if not self.remembered:

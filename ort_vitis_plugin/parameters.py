@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,7 @@ class ErrorCurve:
 
     Asymmetric tensors have the zero point of least error at each position, of those that put an end of the range
     on an end of the codes or share the room in proportion; with ``never_clips``, of those that cover the range.
+    ``settled`` holds what a second pass over the samples found exactly: (squared error, zero point) by position.
     """
 
     sketch: Sketch
@@ -73,6 +75,7 @@ class ErrorCurve:
     symmetric: bool
     values: NDArray[Any] | None = None
     never_clips: bool = False
+    settled: Mapping[int, tuple[float, int]] = field(default_factory=dict)
     _known: dict[int, tuple[float, int]] = field(default_factory=dict)
 
     @property
@@ -142,7 +145,15 @@ class ErrorCurve:
         over = max(self.sketch.maximum - (qmax - zero) * step, (qmin - zero) * step - self.sketch.minimum, 0.0)
         return over * over
 
+    def contenders(self) -> list[int]:
+        """The positions that a sketch alone cannot tell apart (beyond eight bits), the best one among them."""
+        best = self.best()
+        near = range(max(best - 3, MIN_POSITION), min(best + 7, MAX_POSITION))
+        return self.sketch.contenders(near, *self.limits, self.zero_point(best))
+
     def _at(self, position: int) -> tuple[float, int]:
+        if position in self.settled:
+            return self.settled[position]
         if position not in self._known:
             tried = [(self._error(position, zero), zero) for zero in self._zero_points(position)]
             self._known[position] = min(tried, key=lambda found: found[0])
@@ -197,6 +208,17 @@ def int32_bias_scale(bias: NDArray[Any], scale: NDArray[np.float64]) -> NDArray[
         factor = np.where(scale > 0, reach / (limit * scale), 1.0)
     # A hair more, so that rounding the scale to float32 does not undo it.
     return np.where(factor > 1.0, factor * 1.0001, 1.0)
+
+
+def by_channel(bias: NDArray[Any], channels: int) -> NDArray[Any]:
+    """The bias with a value for each channel in its last axis.
+
+    A Gemm adds what broadcasts to [rows, channels]; a grouped ConvTranspose has as many channels of weights as a group
+    has outputs, and each group's share of the bias is a row here.
+    """
+    if bias.ndim == 1 and bias.size > channels:
+        return bias.reshape(-1, channels)
+    return np.broadcast_to(bias, (*bias.shape[:-1], channels))
 
 
 def int32_bias_positions(bias: NDArray[Any]) -> int | None:

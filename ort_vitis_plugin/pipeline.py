@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from onnx import ModelProto
 
-from . import custom_ops
-from .checking import check_result
+from . import bodies, custom_ops
+from .calibrating import float_tensors, observe_samples, obtain, settle
+from .checking import check_result, register_all
 from .data_readers import RandomDataReader, Samples, adapt_feed
 from .declarations import Stage
-from .errors import CalibrationError, ModelError
 from .graph import Graph
 from .loading import load_model
-from .observe import observe
 from .optimization import infer_shapes, optimize
 from .plan import Plan
-from .progress import Progress
 from .request import Request, Run
 from .selection import select
 from .solver import adjust_plan
@@ -29,8 +27,7 @@ from .statistics import Statistics
 from .validation import AlreadyQuantizedWarning, check_floats, check_request, is_quantized
 
 if TYPE_CHECKING:
-    import onnxruntime as ort
-
+    from .calibration import Calibration
     from .catalog import Catalog
     from .plan import Bound
     from .quantizer import PlannedQDQQuantizer
@@ -56,6 +53,15 @@ def _stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, 
     return timed
 
 
+def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
+    """The calibration of the model as this request prepares it, of all its float tensors."""
+    run = Run(request, catalog)
+    graph = prepare(run, normalize(run, load(run)))
+    model = graph.to_model()
+    run.samples.adapters.append(partial(adapt_feed, model))
+    return observe_samples(run, model, float_tensors(graph), register_all(run.libraries), **engine)
+
+
 def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     """Model -> prepared model -> statistics -> plan -> adjusted plan -> quantized model."""
     run = Run(request, catalog)
@@ -67,9 +73,10 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     graph = prepare(run, graph)
     statistics = calibrate(run, graph)
     graph = simulate(run, graph)
-    quantizer: PlannedQDQQuantizer = run.format.quantizer(run, graph, statistics)
+    quantizer: PlannedQDQQuantizer = run.format.quantizer(bodies.run_for(run, graph), graph, statistics)
     plan = make_plan(run, quantizer)
     plan = adjust(run, plan)
+    bodies.BodyQuantizer(run, statistics, within_rules, _report_nodes).quantize(graph, plan)
     model = emit(run, quantizer, plan)
     return check(run, finish(run, model, plan), original), run
 
@@ -115,6 +122,7 @@ def prepare(run: Run, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
     if _transform(run, graph, Stage.PREPARE):
         graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+    bodies.settle(run, graph)
     return graph
 
 
@@ -125,35 +133,15 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
     collector = run.method.collector(run) if run.method.collector is not None else None
     model = graph.to_model()
     run.samples.adapters.append(partial(adapt_feed, model))
-    with Progress("calibration samples", len(run.samples)) as progress:
-
-        def seen(sample: Any) -> None:
-            progress.advance()
-            if sample.non_finite and run.call.non_finite_samples == "error":
-                first = sample.non_finite[0]
-                raise CalibrationError(f"tensor {first.tensor} is not finite in calibration sample {first.sample}")
-            if collector is not None:
-                collector.observe(sample.sketches)
-
-        observation = observe(
-            model,
-            tensors_of_interest(run, graph),
-            run.samples,
-            providers=run.call.execution_providers or ("CPUExecutionProvider",),
-            configure=partial(_register, run),
-            on_sample=seen,
-            apart=collector is not None,
-        )
-    if not observation.samples:
-        raise CalibrationError("the calibration data reader yields no sample; rewind it, or give it data")
-    for found in observation.non_finite:
+    calibration = obtain(run, graph, model, register_all(run.libraries), collector)
+    for found in calibration.non_finite:
         run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
             f"{found.nans} NaN, {found.infinities} Inf left out"
         )
-    for name, sketch in observation.items():
-        if not sketch.count and (sketch.nan_count or sketch.inf_count):
-            raise CalibrationError(f"tensor {name} has no finite value in any calibration sample")
-    return Statistics(observation, observation.samples, collector)
+    statistics = Statistics(calibration.sketches, calibration.samples, collector)
+    if run.request.calibration is None:
+        statistics.settled = settle(run, model, statistics, register_all(run.libraries))
+    return statistics
 
 
 @_stage
@@ -173,6 +161,11 @@ def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
 @_stage
 def adjust(run: Run, plan: Plan) -> Plan:
     """Positions of least squared error within every enabled rule of the target."""
+    return within_rules(run, plan)
+
+
+def within_rules(run: Run, plan: Plan) -> Plan:
+    """The plan, moved into the bounds of all rules; what moved and what could not is in the report."""
     bounds = list(rules(run, plan))
     if bounds:
         moves, violations = adjust_plan(plan, bounds)
@@ -220,31 +213,16 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
 def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
     """Checker, load, one run against float."""
     if run.call.self_check:
-        feeds = run.samples.remembered
+        feeds = run.samples.some()
         check_result(
             original,
             model,
             feeds,
             run.report,
             adapt=partial(adapt_feed, model),
-            libraries=[partial(_register, run)],
+            libraries=[register_all(run.libraries)],
         )
     return model
-
-
-def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
-    """Float tensors around selected nodes; the input of a Relu or Clip takes the range of its output."""
-    names: dict[str, None] = {}
-    for node in graph:
-        if run.refusal(node) is not None:
-            continue
-        for tensor in (*node.input, *node.output):
-            if tensor and not graph.is_constant(tensor) and graph.element_type(tensor) in (1, 10):
-                names[tensor] = None
-    for node in graph.of_type("Relu", "Clip"):
-        if node.output[0] in names and graph.sole_consumer(node.input[0]) is node:
-            names.pop(node.input[0], None)
-    return list(names)
 
 
 def libraries_of(run: Run, model: ModelProto) -> list[str]:
@@ -264,6 +242,8 @@ def libraries_of(run: Run, model: ModelProto) -> list[str]:
 
 def _samples(run: Run, model: ModelProto) -> Samples:
     reader = run.request.reader
+    if reader is None and run.request.calibration is not None:
+        reader = RandomDataReader(model, run.call.random_data_reader_input_shape)
     if reader is None:
         run.report.note("calibrated with random data: fit for trying out only, not for deployment")
         reader = RandomDataReader(
@@ -291,15 +271,6 @@ def _carry_over(old: Graph, new: Graph) -> Graph:
     new.device_nodes |= old.device_nodes
     new.stands_for.update(old.stands_for)
     return new
-
-
-def _register(run: Run, options: ort.SessionOptions) -> None:
-    options.log_severity_level = 3
-    for path in run.libraries:
-        try:
-            options.register_custom_ops_library(path)
-        except Exception as error:
-            raise ModelError(f"the custom-op library {path!r} cannot be loaded: {error}") from error
 
 
 def _report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from .errors import ModelError, OptionError
 from .graph import attribute
+from .not_data import NotData
 from .numerics import ZERO_POSITION, scale_of
 from .parameters import (
     Affine,
     ErrorCurve,
     affine,
+    by_channel,
     int32_bias_positions,
     int32_bias_scale,
     softmax_affine,
@@ -26,14 +28,13 @@ from .sketch import Sketch
 from .types import INT32, QType, qtype
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnx import NodeProto
 
     from .quantizer import PlannedQDQQuantizer
 
 Override = dict[str, Any]
-
-# Fills that stand for "minus infinity" (masks, pad values before a max) are no data and set no scale.
-FILL = 1e30
 
 
 class Planner:
@@ -44,7 +45,8 @@ class Planner:
         self.run, self.graph = quantizer.run, quantizer.graph
         self.call = quantizer.run.options
         self.result = Plan(self.graph)
-        self.range_source: dict[str, str] = {}
+        self.not_data = NotData(self.graph, quantizer.statistics)
+        self.range_source: dict[str, str] = dict(self.not_data.padded)
 
     def plan(self) -> Plan:
         marks = self.q.tensors_to_quantize
@@ -54,7 +56,7 @@ class Planner:
             provider = info.quant_para_provider.input_name if info.is_shared else None
             if provider is not None and provider not in marks:
                 provider = None
-            if provider is None and self._is_fill(name):
+            if not self._is_data(name, role):
                 continue
             if self.graph.is_constant(name):
                 self.result.tensors[name] = self._constant(name, role, info.axis)
@@ -68,6 +70,7 @@ class Planner:
         self._fuse()
         self._remove_activations()
         self._scale_transform()
+        self.run.report.not_data.update(self.not_data.reasons)
         return self.result
 
     # ------------------------------------------------------------------ activations
@@ -112,23 +115,8 @@ class Planner:
                 end = node.output[0]
                 self.range_source[node.input[0]] = self.range_source.get(end, end)
 
-    def _is_fill(self, name: str) -> bool:
-        array = self.graph.array(name) if self.graph.is_constant(name) else None
-        if array is not None:
-            reach = float(np.abs(np.nan_to_num(array.astype(np.float64), nan=0.0)).max(initial=0.0))
-            if reach >= FILL and not self._is_weight(name):
-                self.run.report.not_data[name] = "constant holds infinities or lowest-float fills"
-                return True
-            return False
-        sketch = self.q.statistics.get(name)
-        if sketch is not None and sketch.abs_max >= FILL:
-            self.run.report.not_data[name] = "values reach the lowest float: a masked or padded tensor"
-            return True
-        return False
-
-    def _is_weight(self, name: str) -> bool:
-        info = self.q.tensors_to_quantize.get(name)
-        return info is not None and info.tensor_type.name == "WEIGHT"
+    def _is_data(self, name: str, role: Role) -> bool:
+        return role is Role.WEIGHT or self.not_data.reason(name) is None
 
     # ------------------------------------------------------------------ constants
 
@@ -199,7 +187,8 @@ class Planner:
             given = affine(0.0, 1.0, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)
             return TensorPlan(name, role, kind, given.scale, given.zero_point)
         if method.power_of_two and "rmin" not in override and "rmax" not in override:
-            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips)
+            settled = self._settled(name) if array is None and kind == self.run.activation else {}
+            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, settled)
             position = ZERO_POSITION if curve.is_zero else method.choose(curve, name, self._collected(array))
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(position)
@@ -218,6 +207,9 @@ class Planner:
         if method.power_of_two or self.q.power_of_two_scales:
             given = _rounded_up(given, low, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
+
+    def _settled(self, name: str) -> Mapping[int, tuple[float, int]]:
+        return self.q.statistics.settled.get(self.range_source.get(name, name), {})
 
     def _collected(self, array: NDArray[Any] | None) -> Any:
         return self.q.statistics.collected if array is None else None
@@ -283,10 +275,8 @@ class Planner:
         """A weight scale grows where x * w would be too small a scale for its bias."""
         scale = np.asarray(x.scale, np.float64) * w.scale * derived.beta
         reach = np.abs(bias.astype(np.float64))
-        if scale.ndim == 1 and reach.size != scale.size:
-            if reach.size % scale.size:
-                return
-            reach = reach.reshape(-1, scale.size).max(axis=0)
+        if scale.ndim == 1:
+            reach = by_channel(reach, scale.size).reshape(-1, scale.size).max(axis=0)
         factor = int32_bias_scale(reach, scale)
         if self.run.method.power_of_two:
             factor = np.exp2(np.ceil(np.log2(factor)))

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Statistics(Mapping[str, "Sketch"]):
-    """Tensor name -> sketch over all samples. ``collected`` is the method's collector, None for most methods."""
+    """Tensor name -> sketch over all samples. ``collected`` is the method's collector, None for most methods.
+
+    ``settled`` holds squared errors (with their zero points) by tensor and position, from a second pass, for the
+    activation type of the run.
+    """
 
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
     samples: int = 0
     collected: Any = None
+    settled: Mapping[str, Mapping[int, tuple[float, int]]] = field(default_factory=dict)
 
     def __getitem__(self, tensor: str) -> Sketch:
         return self.sketches[tensor]

@@ -189,3 +189,21 @@ def test_stages_are_seen_and_timed() -> None:
     result = vai_q_onnx.quantize_static(networks.network("digits"), None, Reader(digits.calibration), **NPU)
     wanted = ["load", "normalize", "prepare", "calibrate", "simulate", "make_plan", "adjust", "emit", "finish", "check"]
     assert list(result.report.seconds) == wanted
+
+
+def test_sixteen_bits_are_settled_in_a_second_pass() -> None:
+    """With a reader that can be read again, the position of each activation has the least error of the values."""
+    digits = networks.digits("digits", 4, 1)
+    path = networks.network("digits")
+    given = {"quant_format": VitisQuantFormat.QDQ, "activation_type": VitisQuantType.QInt16}
+    result = vai_q_onnx.quantize_static(
+        path, None, networks.reader("digits", 4), extra_options={"ActivationSymmetric": True}, **given
+    )
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer}
+    image = np.concatenate([feed["image"].ravel() for feed in digits.calibration]).astype(np.float64)
+
+    def error(step: float) -> float:
+        return float(((image - np.clip(np.rint(image / step), -32768, 32767) * step) ** 2).sum())
+
+    chosen = float(arrays["image_scale"])
+    assert all(error(chosen) <= error(chosen * 2.0**shift) for shift in range(-6, 7))
