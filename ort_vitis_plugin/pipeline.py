@@ -20,6 +20,7 @@ from .graph import Graph
 from .loading import load_model
 from .optimization import infer_shapes, optimize
 from .plan import Plan
+from .preprocessing import preprocess
 from .request import Request, Run
 from .selection import select
 from .solver import adjust_plan
@@ -110,6 +111,8 @@ def normalize(run: Run, model: ModelProto) -> Graph:
     """The graph as exporters leave it becomes one that rules can read: names, constants, opset, functions settled."""
     for step in run.catalog.model_transforms():
         model = step(model, run)
+    if run.call.preprocess:
+        model = preprocess(model)
     graph = Graph(model)
     _transform(run, graph, Stage.NORMALIZE)
     select(graph, run)

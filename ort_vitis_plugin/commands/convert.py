@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,30 +75,15 @@ def answer(arguments: argparse.Namespace) -> int:
 
 
 def answer_preprocess(arguments: argparse.Namespace) -> int:
-    """Run quant_pre_process in a folder of its own and move the result."""
-    import tempfile
-
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    from ort_vitis_plugin.errors import ModelError
+    """Run quant_pre_process on a copy, then write."""
     from ort_vitis_plugin.loading import load_model
+    from ort_vitis_plugin.preprocessing import preprocess
 
-    load_model(arguments.model)
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder) / "model.onnx"
-        try:
-            quant_pre_process(
-                arguments.model,
-                str(scratch),
-                skip_optimization=arguments.skip_optimization,
-                skip_symbolic_shape=arguments.skip_symbolic_shape,
-                auto_merge=arguments.auto_merge,
-                save_as_external_data=arguments.external_data,
-                all_tensors_to_one_file=arguments.external_data,
-                external_data_location="weights.data" if arguments.external_data else None,
-            )
-        except Exception as error:
-            raise ModelError(f"onnxruntime cannot pre-process {arguments.model!r}: {error}") from error
-        model = load_model(scratch)
+    model = preprocess(
+        load_model(arguments.model),
+        skip_optimization=arguments.skip_optimization,
+        skip_symbolic_shape=arguments.skip_symbolic_shape,
+        auto_merge=arguments.auto_merge,
+    )
     save(model, arguments.output, arguments.model, external_data=arguments.external_data)
     return 0
