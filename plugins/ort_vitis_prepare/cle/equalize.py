@@ -73,14 +73,12 @@ def settle(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOpt
         for _ in range(options.steps):
             sweep(runs, options)
         return options.steps
-    before = [layer.magnitude() for layer in layers]
     for number in range(1, MOST_SWEEPS + 1):
+        before = [(layer.out_scale.copy(), layer.in_scale.copy()) for layer in layers]
         sweep(runs, options)
-        after = [layer.magnitude() for layer in layers]
-        change = sum(float(np.abs(new - old).mean()) for new, old in zip(after, before, strict=True))
+        change = sum(layer.change(*scales) for layer, scales in zip(layers, before, strict=True))
         if change <= options.total_layer_diff_threshold:
             return number
-        before = after
     return MOST_SWEEPS
 
 

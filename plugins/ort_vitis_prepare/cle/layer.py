@@ -4,8 +4,8 @@
     ConvTranspose   w[in, out/group, k...]
     Gemm            w[in, out], transB: w[out, in]
 
-Equalizing multiplies rows by ``out_scale`` and divides columns by ``in_scale``; kernels and values stay as they are
-until the end, so that sweeps cost one pass over [out, in] and round nothing.
+Equalizing multiplies rows by ``out_scale`` and divides columns by ``in_scale``. The weights are not touched until the
+end: a sweep passes over [out, in], whatever the kernel, and weights are rounded once, however many sweeps there are.
 """
 # SPDX-License-Identifier: MIT
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Channels = NDArray[np.float64]
 
+SAMPLED = 1 << 16  # weights that are looked at to judge how large biases are beside them
 OPERATORS = ("Conv", "ConvTranspose", "Gemm")
 
 
@@ -67,57 +68,68 @@ def why_not(graph: Graph, node: NodeProto) -> str | None:
 
 
 class Layer:
-    """The channels of one node."""
+    """The channels of one node: max and mean |w| over the kernel, and the scales to come."""
 
     def __init__(self, graph: Graph, node: NodeProto) -> None:
         self.node = node
         w = constant(graph, node.input[1])
         assert w is not None
         self.shape = w.shape
-        magnitude = np.abs(canonical(node, w).astype(np.float64))
+        magnitude = np.abs(canonical(node, w).astype(np.float32, copy=False))
         self.peak = magnitude.max(axis=3, initial=0.0)
         self.mean = magnitude.mean(axis=3)
         self.group, self.out_per_group, self.in_per_group = self.peak.shape
         self.outputs, self.inputs = self.group * self.out_per_group, self.group * self.in_per_group
         self.out_scale: Channels = np.ones(self.outputs)
         self.in_scale: Channels = np.ones(self.inputs)
-        self.bias: Channels | None = None
-        if len(node.input) > 2 and node.input[2]:
-            b = np.asarray(constant(graph, node.input[2]), dtype=np.float64)
-            factor = 1.0
-            if node.op_type == "Gemm" and attribute(node, "alpha", 1.0):
-                factor = abs(attribute(node, "beta", 1.0) / attribute(node, "alpha", 1.0))
-            rows = np.abs(np.broadcast_to(b, (b.shape[0] if b.ndim == 2 else 1, self.outputs)))
-            self.bias = rows.max(axis=0, initial=0.0) * factor
+        self.bias = self._bias(graph)
+
+    def _bias(self, graph: Graph) -> Channels | None:
+        """|b| of every output channel, a Gemm's in units of its product."""
+        node = self.node
+        if len(node.input) < 3 or not node.input[2]:
+            return None
+        b = np.asarray(constant(graph, node.input[2]), dtype=np.float64)
+        rows = np.abs(np.broadcast_to(b, (b.shape[0] if b.ndim == 2 else 1, self.outputs)))
+        bias: Channels = rows.max(axis=0, initial=0.0)
+        alpha = attribute(node, "alpha", 1.0)
+        factor = abs(float(attribute(node, "beta", 1.0)) / float(alpha)) if alpha else 1.0
+        return bias * factor
 
     @property
     def depthwise(self) -> bool:
         """Whether output channel i reads input channel i and nothing else."""
         return bool(self.out_per_group == self.in_per_group == 1)
 
-    def scaled(self, matrix: Channels) -> Channels:
-        rows = self.out_scale.reshape(self.group, -1, 1)
-        columns = self.in_scale.reshape(self.group, 1, -1)
-        scaled: Channels = matrix * rows / columns
-        return scaled
-
     def row_range(self, *, append_bias: bool) -> Channels:
         """max |w| of every output channel; with the bias, |b| / k counts too."""
-        peak = self.scaled(self.peak)
-        rows: Channels = peak.max(axis=2).reshape(-1)
+        columns = (1.0 / self.in_scale).astype(np.float32).reshape(self.group, 1, -1)
+        peak = self.peak * columns
+        rows: Channels = peak.max(axis=2).reshape(-1).astype(np.float64)
         if append_bias and self.bias is not None:
-            bias = self.bias * self.out_scale
-            rows = np.maximum(rows, bias / bias_divisor(peak.reshape(self.outputs, -1), bias))
-        return rows
+            k = bias_divisor(peak.reshape(self.outputs, -1), self.bias, self.out_scale)
+            rows = np.maximum(rows, self.bias / k)
+        return rows * self.out_scale
 
     def column_range(self, repeat: int) -> Channels:
         """max |w| of every input channel, of which each fills ``repeat`` columns."""
-        columns: Channels = self.scaled(self.peak).max(axis=1).reshape(-1, repeat).max(axis=1)
-        return columns
+        rows = self.out_scale.astype(np.float32).reshape(self.group, -1, 1)
+        columns = (self.peak * rows).max(axis=1).reshape(-1) / self.in_scale
+        return np.asarray(columns.reshape(-1, repeat).max(axis=1), dtype=np.float64)
 
-    def magnitude(self) -> Channels:
-        """mean |w| per pair of channels."""
-        return self.scaled(self.mean)
+    def change(self, out_scale: Channels, in_scale: Channels) -> float:
+        """Mean |dw| since those scales, or a little more.
+
+        |o' i' - o i| <= |o' - o| i' + o |i' - i|, i being the inverse scale of a column: two products with vectors.
+        """
+        shape = (self.group, self.out_per_group), (self.group, self.in_per_group)
+        o, i = out_scale.reshape(shape[0]), (1.0 / in_scale).reshape(shape[1])
+        new_o, new_i = self.out_scale.reshape(shape[0]), (1.0 / self.in_scale).reshape(shape[1])
+        total = 0.0
+        for rows, columns in ((np.abs(new_o - o), new_i), (o, np.abs(new_i - i))):
+            products = np.matmul(self.mean, columns.astype(np.float32)[:, :, None])[:, :, 0]
+            total += float(np.sum(rows * products))
+        return total / float(self.mean.size)
 
     def write(self, graph: Graph) -> None:
         """Store the scaled weights and bias, rounded once."""
@@ -134,14 +146,16 @@ class Layer:
             store(graph, node, 2, (b * self.out_scale).astype(b.dtype))
 
 
-def bias_divisor(w: Channels, b: Channels) -> float:
+def bias_divisor(w: NDArray[np.float32], b: Channels, scale: Channels) -> float:
     """k in {2, 5, 10, 20}: the larger biases are beside the weights, the less they count (the original's table)."""
-    largest, widest = float(b.max(initial=0.0)), float(w.max(initial=0.0))
+    step = -(-w.size // SAMPLED)
+    w, rows = w.reshape(-1)[::step], np.arange(0, w.size, step) // w.shape[1]
     used = w > 0
     if not used.any():
         return 2.0
-    ratios = np.broadcast_to(b[:, None], w.shape)[used] / w[used]
+    ratios = b[rows[used]] / w[used]
     median, mean = float(np.median(ratios)), float(ratios.mean())
+    largest, widest = float((b * scale).max()), float((w * scale[rows]).max())
     if largest < 10 and largest / widest < 20:
         return 5.0 if median > 100 or mean > 1000 else 2.0
     if median > 30 or mean > 500:
