@@ -46,6 +46,17 @@ def captured_names(node: NodeProto) -> set[str]:
     return names
 
 
+def body_names(node: NodeProto) -> Iterator[str]:
+    """Every name that the bodies of ``node`` define: what is made around them must be called otherwise."""
+    for body in subgraphs(node):
+        yield from (value.name for value in body.input)
+        yield from (tensor.name for tensor in body.initializer)
+        for inner in body.node:
+            yield inner.name
+            yield from inner.output
+            yield from body_names(inner)
+
+
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
     """The value of an attribute, or ONNX's default for it given by the caller."""
     for candidate in node.attribute:
@@ -190,6 +201,10 @@ class Graph:
         self._names.add(candidate)
         return candidate
 
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep ``unique`` from giving these names."""
+        self._names.update(names)
+
     def skip(self, node: NodeProto, reason: str) -> None:
         """Record that the running step declines the node."""
         self.skips.append(Skip(self.step, node.name, node.op_type, reason))
@@ -320,6 +335,7 @@ class Graph:
                 self._names.add(tensor)
         if node.name:
             self._names.add(node.name)
+        self._names.update(body_names(node))
 
     def sorted(self) -> list[NodeProto]:
         """Topological order that keeps today's order where it is free to."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import onnx.defs
 
+from .bodies import inner_nodes, is_enabled
 from .errors import UnknownNameError, suggest
 
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ def select(graph: Graph, run: Run) -> None:
     """Check every name of the request against the graph; record what input_nodes and output_nodes leave float."""
     by_name = {node.name: node for node in graph}
     request, call = run.request, run.call
+    known = by_name.keys() | ({node.name for node in inner_nodes(graph)} if is_enabled(run) else set())
     for argument, names in (
         ("nodes_to_quantize", request.nodes_to_quantize),
         ("nodes_to_exclude", request.nodes_to_exclude),
     ):
         for name in names:
-            if name not in by_name:
-                raise UnknownNameError(f"{argument}: the model has no node {name!r}{suggest(name, by_name)}")
+            if name not in known:
+                raise UnknownNameError(f"{argument}: the model has no node {name!r}{suggest(name, known)}")
     _check_op_types(graph, run)
     starts = [node for name in call.input_nodes or () for node in _nodes(graph, by_name, name, "input_nodes")]
     ends = [node for name in call.output_nodes or () for node in _nodes(graph, by_name, name, "output_nodes")]
