@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from .numerics import along, quantize
+from .parameters import by_channel
 from .plan import Plan, Role, TensorPlan
 from .types import INT32, QType, storage_dtype
 
@@ -115,12 +116,15 @@ class Emission:
         if array is None or derived is None or x is None or w is None:
             return
         scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta
-        if scale.ndim == 1 and scale.size != array.size:
-            # A grouped ConvTranspose has Cout/group weight channels, repeated for each group.
-            scale = np.tile(scale, array.size // scale.size)
+        if scale.ndim == 1:
+            rows = by_channel(array, scale.size)
+            if array.ndim == 1 and rows.ndim == 2:
+                scale = np.tile(scale, len(rows))
+            else:
+                array = rows
         info = np.iinfo(np.int32)
         codes = np.clip(np.rint(array.astype(np.float64) / scale), info.min, info.max).astype(np.int32)
-        axis = 0 if scale.ndim else None
+        axis = array.ndim - 1 if scale.ndim else None
         own = TensorPlan(
             f"{name}_quantized", Role.BIAS, INT32, scale.astype(np.float32), np.zeros(scale.shape, np.int64), axis
         )

@@ -105,7 +105,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     """Marks tensors with onnxruntime's operator table (and the target's), plans their parameters, then emits.
 
     A format is a subclass. It may change ``quantize_op``, ``dequantize_op``, ``domain`` (of a pair, by type),
-    ``keeps_float_weights``, ``fuses_pairs`` (one node instead of a pair), ``power_of_two_scales`` (whatever the method).
+    ``keeps_float_weights``, ``fuses_pairs`` (one node, no pair), ``power_of_two_scales`` (whatever the method).
     """
 
     quantize_op = "QuantizeLinear"
@@ -222,7 +222,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
             return
         known = self.tensors_to_quantize.get(tensor_name)
         if known is not None and known.axis != axis:
-            tensor_name = self._own_copy(tensor_name)
+            tensor_name = self._own_copy(tensor_name, slice(2))
         self.tensors_to_quantize[tensor_name] = QDQTensorQuantInfo(
             tensor_type=QDQQuantTensorType.WEIGHT, axis=axis, data_type=self.graph.element_type(tensor_name)
         )
@@ -232,8 +232,8 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     ) -> None:
         if not bias_name or not self.quantize_bias or not self.is_valid_quantize_weight(bias_name):
             return
-        if len(self.graph.consumers(bias_name)) > 1 or self.is_tensor_quantized(bias_name):
-            bias_name = self._own_copy(bias_name)
+        if self.graph.sole_consumer(bias_name) is None or self.is_tensor_quantized(bias_name):
+            bias_name = self._own_copy(bias_name, slice(2, None))
         self.bias_to_quantize[bias_name] = QDQBiasQuantInfo(node_name, input_name, weight_name, beta)
 
     def try_replacing_upstream_output(self, upstream_output_name: str, output_name: str) -> bool:
@@ -262,12 +262,14 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         indexed = _indexed(cast(Hashable, handler))
         return indexed(self, node)
 
-    def _own_copy(self, tensor_name: str) -> str:
-        """Give the node being marked an initializer of its own, where another reader needs other parameters."""
+    def _own_copy(self, tensor_name: str, where: slice) -> str:
+        """Give some inputs of the node being marked a constant of their own, where others need other parameters."""
         array = self.graph.array(tensor_name)
         copy = self.graph.add_initializer(tensor_name, np.asarray(array))
         self.initializers[copy] = self.graph.initializers[copy]
-        self.graph.replace_input(self._node, tensor_name, copy)
+        inputs = list(self._node.input)
+        inputs[where] = [copy if name == tensor_name else name for name in inputs[where]]
+        self.graph.set_inputs(self._node, inputs)
         overrides = self.tensor_quant_overrides.get(tensor_name)
         if overrides:
             self.tensor_quant_overrides[copy] = overrides
