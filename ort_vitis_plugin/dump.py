@@ -45,7 +45,8 @@ class Quantized:
             return values
         limit = 2 ** (self.bits - 1)
         codes = np.clip(np.rint(values.astype(np.float64) / self.scale) + self.zero_point, -limit, limit - 1)
-        return codes.astype(np.int8 if self.bits <= 8 else np.int16 if self.bits <= 16 else np.int32)
+        kind: type[Any] = np.int8 if self.bits <= 8 else np.int16 if self.bits <= 16 else np.int32
+        return np.asarray(codes, dtype=kind)
 
     def describe(self) -> dict[str, object]:
         """pos for one power-of-two scale without zero point, else scale and zero point."""

@@ -30,6 +30,8 @@ def preprocess(
     Models beyond 2 GB are not optimized: onnxruntime cannot write them. The argument is not changed.
     """
     large = model.ByteSize() >= LARGEST_FILE
+    leftover = Path("sym_shape_infer_temp.onnx")  # what onnxruntime leaves where symbolic inference fails
+    existed = leftover.exists()
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "model.onnx", Path(folder) / "prepared.onnx"
         save_model(model, source, external_data=large)
@@ -45,5 +47,11 @@ def preprocess(
                 auto_merge=auto_merge,
             )
         except Exception as error:  # shape inference raises plain Exception and AssertionError
-            raise ModelError(f"quant_pre_process of onnxruntime fails on this model: {error}") from error
+            raise ModelError(
+                f"quant_pre_process of onnxruntime fails on this model: {error}; leave Preprocess out, "
+                "or skip its symbolic shapes (ort-vitis preprocess --skip-symbolic-shape)"
+            ) from error
+        finally:
+            if not existed:
+                leftover.unlink(missing_ok=True)
         return onnx.load(str(target))

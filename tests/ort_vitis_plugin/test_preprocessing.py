@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -13,6 +15,9 @@ from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.preprocessing import preprocess
 from ort_vitis_plugin.testing import graph
 from tests.models import networks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DYNAMIC = 't (float["N", 8] x) => (float["N", 4] y) { y = MatMul(x, w) }'
 
@@ -43,8 +48,10 @@ def test_the_option_runs_it() -> None:
     assert seen == [False, True]
 
 
-def test_a_model_that_it_cannot_take_is_a_model_error() -> None:
+def test_a_model_that_it_cannot_take_is_a_model_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     model = graph(DYNAMIC, constants={"w": np.ones((8, 4), np.float32)})
     model.graph.node[0].op_type = "NoSuchOperator"
     with pytest.raises(ModelError, match="quant_pre_process"):
         preprocess(model)
+    assert not list(tmp_path.iterdir())
