@@ -105,13 +105,15 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     """Marks tensors with onnxruntime's operator table (and the target's), plans their parameters, then emits.
 
     A format is a subclass. It may change ``quantize_op``, ``dequantize_op``, ``domain`` (of a pair, by type),
-    ``keeps_float_weights``, ``fuses_pairs`` (one node, no pair), ``power_of_two_scales`` (whatever the method).
+    ``keeps_float_weights``, ``fuses_pairs`` (one node, no pair), ``power_of_two_scales`` (whatever the method),
+    ``minimum_opset`` (to which older models are raised first).
     """
 
     quantize_op = "QuantizeLinear"
     dequantize_op = "DequantizeLinear"
     fuses_pairs = False
     power_of_two_scales = False
+    minimum_opset = 0
 
     def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
         self.run, self.graph, self.statistics = run, graph, statistics

@@ -30,6 +30,8 @@ class VitisQDQOptions(OptionGroup):
 class VitisQDQQuantizer(PlannedQDQQuantizer):
     """Float weights keep their pair, as the original writes them; biases never saturate."""
 
+    minimum_opset = 15  # the functions of mixed types compute with CastLike
+
     def domain(self, kind: QType) -> str:
         return "com.vai.quantize" if self._is_vitis(kind) else "ai.onnx.contrib"
 
