@@ -276,7 +276,7 @@ def _check_array(name: str, array: Any, declared: Any) -> None:
         return
     dims: Sequence[Any] = declared.shape.dim
     if len(dims) != given.ndim or any(
-        dim.HasField("dim_value") and dim.dim_value != size for dim, size in zip(dims, given.shape, strict=False)
+        dim.HasField("dim_value") and dim.dim_value not in (size, -1) for dim, size in zip(dims, given.shape, strict=False)
     ):
         wanted = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]
         raise CalibrationError(f"the reader feeds {name} with shape {list(given.shape)}, but the model takes {wanted}")
