@@ -1,176 +1,258 @@
-"""What a quantized model computes, tensor by tensor, in files: to compare with the device."""
+"""dump_model: what every quantized tensor holds for one sample, as codes to compare with a device, and as floats."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper
+from numpy.typing import NDArray
+from onnx import TensorProto, ValueInfoProto, helper
 
 from . import custom_ops
 from .checking import open_session
-from .data_readers import RandomDataReader, Samples
-from .errors import CalibrationError, OutputError, UnsupportedError
-from .graph import Graph, attribute
+from .custom_ops.functions import DEQUANTIZE, FIX_NEURON, QUANTIZE
+from .data_readers import RandomDataReader, adapt_feed
+from .errors import CalibrationError, ModelError, OutputError
+from .graph import DEFAULT_DOMAINS, Graph, attribute
 from .loading import load_model
-from .numerics import position_of
+from .numerics import along, position_of
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import onnxruntime as ort
+    from onnx import ModelProto, NodeProto
 
-    from numpy.typing import NDArray
-    from onnx import NodeProto
+    from .data_readers import Feed
 
-DEQUANTIZERS = ("DequantizeLinear", "VitisDequantizeLinear", "ExtendedDequantizeLinear")
+_PAIR_DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
+_FLOATS = ("tensor(float)", "tensor(float16)", "tensor(double)")
+_CAST = "_for_dump_model"  # numpy has no bfloat16, so its codes leave the session as float32, which is exact
 
 
 @dataclass(frozen=True)
-class Quantized:
-    """A quantized tensor: its name in the files, where its codes (or FixNeuron's floats) are, and its parameters."""
+class _Codes:
+    """A tensor to dump as codes: under which name, where the codes come from, and what they stand for."""
 
     name: str
     source: str
-    scale: NDArray[Any]
-    zero_point: NDArray[Any]
-    bits: int | None = None  # of a FixNeuron, whose output is float
+    node: NodeProto
+    element_type: int
 
-    def codes(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Integer codes; those of a FixNeuron are found back from its output, (q - z) s."""
-        if self.bits is None:
-            return values
-        limit = 2 ** (self.bits - 1)
-        codes = np.clip(np.rint(values.astype(np.float64) / self.scale) + self.zero_point, -limit, limit - 1)
-        kind: type[Any] = np.int8 if self.bits <= 8 else np.int16 if self.bits <= 16 else np.int32
-        return np.asarray(codes, dtype=kind)
+    @property
+    def is_fix_neuron(self) -> bool:
+        return self.node.op_type == "FixNeuron"
 
-    def describe(self) -> dict[str, object]:
-        """pos for one power-of-two scale without zero point, else scale and zero point."""
-        position = position_of(float(self.scale)) if self.scale.ndim == 0 else None
-        if position is not None and not self.zero_point.any():
-            return {"pos": position}
-        return {"scale": self.scale.tolist(), "zero_point": np.asarray(self.zero_point, np.float64).tolist()}
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """FixNeuron: the smallest integer with bit_width bits; otherwise the zero point's type."""
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(self.element_type))
+        if not self.is_fix_neuron:
+            return dtype
+        width = custom_ops.bit_width_of(self.node)
+        return np.dtype(f"{'int' if dtype.kind == 'i' else 'uint'}{8 if width <= 8 else 16 if width <= 16 else 32}")
+
+
+def _is_quantize(node: NodeProto) -> bool:
+    return (node.domain, node.op_type) in QUANTIZE or (
+        node.op_type == "QuantizeLinear" and node.domain in _PAIR_DOMAINS
+    )
+
+
+def _is_dequantize(node: NodeProto) -> bool:
+    return (node.domain, node.op_type) in DEQUANTIZE or (
+        node.op_type == "DequantizeLinear" and node.domain in _PAIR_DOMAINS
+    )
+
+
+def _quantized(graph: Graph) -> list[_Codes]:
+    """FixNeurons and dequantized tensors under the name of their float output; other codes under their own."""
+    found = []
+    for node in graph:
+        kind = graph.element_type(node.input[2]) if len(node.input) > 2 and node.input[2] else 0
+        if (node.domain, node.op_type) in FIX_NEURON:
+            found.append(_Codes(node.output[0], node.output[0], node, kind or TensorProto.INT8))
+        elif _is_dequantize(node):
+            known = kind or graph.element_type(node.input[0]) or TensorProto.UINT8
+            found.append(_Codes(node.output[0], node.input[0], node, known))
+        elif _is_quantize(node) and not any(_is_dequantize(user) for user in graph.consumers(node.output[0])):
+            known = kind or attribute(node, "output_dtype", 0) or TensorProto.UINT8
+            found.append(_Codes(node.output[0], node.output[0], node, known))
+    return found
+
+
+def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.InferenceSession:
+    """The model with ``wanted`` as further outputs, computed node by node as it is written."""
+    import onnxruntime as ort
+
+    model = graph.to_model()
+    present = {output.name for output in model.graph.output}
+    for name in wanted:
+        if name in halves:
+            model.graph.node.append(helper.make_node("Cast", [name], [name + _CAST], to=TensorProto.FLOAT))
+            name += _CAST
+        if name not in present:
+            model.graph.output.append(ValueInfoProto(name=name))
+            present.add(name)
+    defined = {(function.domain, function.name) for function in model.functions}
+    libraries: list[Callable[[Any], object]] = [custom_ops.register]
+    if any(n.domain == custom_ops.CONTRIB_DOMAIN and (n.domain, n.op_type) not in defined for n in model.graph.node):
+        from onnxruntime_extensions import get_library_path
+
+        path = get_library_path()
+        libraries.append(lambda options: options.register_custom_ops_library(path))
+    try:
+        return open_session(model, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    except Exception as error:
+        raise ModelError(f"onnxruntime cannot load the model to dump: {error}") from error
+
+
+def _sample(model: ModelProto, reader: Any, shapes: object) -> Feed:
+    """The first batch of the reader, or a random one."""
+    if reader is None:
+        reader = RandomDataReader(model, shapes or None)
+    feed = reader.get_next() if hasattr(reader, "get_next") else next(iter(reader), None)
+    if not feed:
+        raise CalibrationError("dump_data_reader yields nothing; dump_model takes its first batch as the input")
+    constants = {tensor.name for tensor in model.graph.initializer}
+    for value in model.graph.input:
+        if value.name not in feed and value.name not in constants:
+            raise CalibrationError(f"the first batch of dump_data_reader lacks the input {value.name!r}")
+    return adapt_feed(model, feed)
+
+
+class _Folder:
+    """The files of a dump, and their index."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: list[dict[str, Any]] = []
+        self._taken: set[str] = set()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"the folder {str(path)!r} cannot be made: {error}") from error
+
+    def _stem(self, tensor: str) -> str:
+        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same."""
+        stem = base = re.sub(r'[/\\:*?"<>|\0]', "_", tensor)
+        count = 0
+        while stem.lower() in self._taken:
+            count += 1
+            stem = f"{base}_{count}"
+        self._taken.add(stem.lower())
+        return stem
+
+    def write(self, tensor: str, suffix: str, values: NDArray[Any], **meaning: object) -> None:
+        """Raw values in .bin, one value a line in .txt."""
+        stem = self._stem(tensor + suffix)
+        flat = np.ascontiguousarray(values).ravel()
+        try:
+            (self.path / f"{stem}.bin").write_bytes(flat.tobytes())
+            with open(self.path / f"{stem}.txt", "w", encoding="utf-8") as text:
+                text.writelines(f"{value}\n" for value in flat.tolist())
+        except OSError as error:
+            raise OutputError(f"{str(self.path / stem)!r} cannot be written: {error}") from error
+        entry = {"tensor": tensor, "file": f"{stem}.bin", "text": f"{stem}.txt", "dtype": str(values.dtype)}
+        self.entries.append(entry | {"shape": list(values.shape)} | meaning)
+
+    def finish(self) -> None:
+        text = json.dumps(self.entries, indent=1, ensure_ascii=False)
+        (self.path / "index.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _meaning(codes: _Codes, scale: NDArray[Any], zero_point: NDArray[Any]) -> dict[str, object]:
+    """What the codes stand for: pos where the scale is a power of two, scale and zero point, axis where per channel."""
+    scales = [float(value) for value in scale.ravel()]
+    zeros = zero_point.ravel().tolist()
+    positions = [position_of(value) for value in scales]
+    single = scale.size == 1
+    meaning: dict[str, object] = {
+        "op": codes.node.op_type,
+        "scale": scales[0] if single else scales,
+        "zero_point": zeros[0] if single else zeros,
+    }
+    if None not in positions:
+        meaning["pos"] = positions[0] if single else positions
+    if not single:
+        meaning["axis"] = int(attribute(codes.node, "axis", 1))
+    return meaning
+
+
+def _fix_neuron_codes(codes: _Codes, values: NDArray[Any], scale: NDArray[Any], zero: NDArray[Any]) -> NDArray[Any]:
+    """y / scale + zero point: y is a whole number of steps, so rounding only removes the division's last bit."""
+    axis = int(attribute(codes.node, "axis", 1))
+    shape = () if scale.size == 1 else along(scale, values.ndim, axis).shape
+    steps = np.rint(values.astype(np.float64) / scale.astype(np.float64).reshape(shape))
+    return np.asarray((steps + zero.astype(np.float64).reshape(shape)).astype(codes.dtype))
 
 
 def dump_model(
     model: str | Path | ModelProto,
     dump_data_reader: Any = None,
-    random_data_reader_input_shape: Any = None,
+    random_data_reader_input_shape: object = MappingProxyType({}),
     dump_float: bool = False,
     output_dir: str | Path = "./dump_results",
 ) -> None:
-    """Run one batch and write every quantized tensor, weights included, to ``<tensor>.bin`` and ``<tensor>.txt``.
+    """Write what the quantized tensors of a model hold, weights and activations, for one input.
 
-    ``.bin`` holds the codes as they lie in memory, ``.txt`` one value per line; with ``dump_float`` the float values
-    of all node outputs follow as ``<tensor>_float.bin`` (float32) and ``.txt``. A '/' in a name becomes '_'.
-    ``index.json`` lists tensor, file, dtype, shape and pos (or scale and zero point). The batch is the first of
-    ``dump_data_reader``, or random values of ``random_data_reader_input_shape`` ({name: shape}).
-
-    Raises UnsupportedError for a model without quantized tensors, unless ``dump_float`` asks for its floats.
+    For each FixNeuron, and for each dequantized tensor of native and Vitis QDQ, ``<output>.bin`` and ``.txt`` in
+    ``output_dir`` hold its codes; with ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every
+    node's outputs. '/' becomes '_'; ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
     """
-    proto = load_model(model)
-    graph = Graph(proto, copy=False)
-    quantized = list(_quantized(graph))
+    loaded = load_model(model)
+    graph = Graph(loaded, copy=False)
+    quantized = _quantized(graph)
     if not quantized and not dump_float:
-        raise UnsupportedError("the model holds no quantized tensor; give a quantized model, or set dump_float=True")
-    floats = [name for node in graph for name in node.output if name] if dump_float else []
-    folder = Path(output_dir)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"output_dir {str(folder)!r} cannot be made: {error}") from error
-    values = _run(graph, _batch(proto, dump_data_reader, random_data_reader_input_shape), quantized, floats)
-    files = _Files(folder, {entry.name for entry in quantized})
-    with Progress("tensors", len(quantized) + len(floats)) as progress:
-        for entry in quantized:
-            found = values.get(entry.source)
-            stored = graph.array(entry.source) if found is None else found
-            if stored is not None:
-                files.write(entry.name, "", entry.codes(np.asarray(stored)), entry.describe())
+        raise ModelError("the model has no quantized tensor to dump; dump_float=True dumps the floats of every node")
+    shapes = dict(random_data_reader_input_shape) if isinstance(random_data_reader_input_shape, Mapping) else None
+    feed = _sample(loaded, dump_data_reader, random_data_reader_input_shape if shapes is None else shapes)
+
+    halves = {codes.source for codes in quantized if codes.element_type == TensorProto.BFLOAT16}
+    constants = {codes.source for codes in quantized if graph.array(codes.source) is not None}
+    parameters = {name for codes in quantized for name in codes.node.input[1:3] if name and graph.array(name) is None}
+    sources = {codes.source for codes in quantized} - constants
+    outputs = [name for node in graph for name in node.output if name] if dump_float else []
+    inputs = {value.name for value in loaded.graph.input}
+    asked = dict.fromkeys([*sorted(sources | parameters), *outputs])
+    session = _session(graph, (name for name in asked if name not in inputs), halves & sources)
+    types = {output.name: output.type for output in session.get_outputs()}
+    folder = _Folder(Path(output_dir))
+
+    def fetch(names: list[str]) -> dict[str, NDArray[Any]]:
+        runnable = [name for name in names if name not in inputs]
+        try:
+            results = session.run(runnable, feed) if runnable else []
+        except Exception as error:
+            raise CalibrationError(f"the model fails on the sample to dump: {error}") from error
+        return dict(zip(runnable, results, strict=True)) | {name: feed[name] for name in names if name in inputs}
+
+    def fetched(name: str) -> str:
+        return name + _CAST if name in halves else name
+
+    floats = [name for name in outputs if types.get(name) in _FLOATS]
+    values = fetch(list(dict.fromkeys([*(fetched(name) for name in sorted(sources | parameters)), *floats])))
+
+    def value(name: str) -> NDArray[Any]:
+        constant = graph.array(name)
+        return values[fetched(name)] if constant is None else constant
+
+    with Progress("dumping", len(quantized) + len(floats)) as progress:
+        for codes in quantized:
+            scale = value(codes.node.input[1])
+            given = len(codes.node.input) > 2 and bool(codes.node.input[2])
+            zero = value(codes.node.input[2]) if given else np.zeros(scale.shape, codes.dtype)
+            array = value(codes.source)
+            array = _fix_neuron_codes(codes, array, scale, zero) if codes.is_fix_neuron else array.astype(codes.dtype)
+            folder.write(codes.name, "", array, **_meaning(codes, scale, zero))
             progress.advance()
         for name in floats:
-            array = values.get(name)
-            if isinstance(array, np.ndarray) and array.dtype.kind == "f":
-                files.write(name, "_float", array.astype(np.float32), {})
+            folder.write(name, "_float", values[name])
             progress.advance()
-    files.finish()
-
-
-class _Files:
-    """The folder of one dump, and its index."""
-
-    def __init__(self, folder: Path, names: set[str]) -> None:
-        self._folder, self._names = folder, names
-        self._index: list[dict[str, object]] = []
-        self._taken: set[str] = set()
-
-    def write(self, tensor: str, suffix: str, array: NDArray[Any], facts: dict[str, object]) -> None:
-        stem = tensor.replace("/", "_") + suffix
-        while stem in self._taken:
-            stem += "_"
-        self._taken.add(stem)
-        flat = np.ascontiguousarray(array).reshape(-1)
-        (self._folder / f"{stem}.bin").write_bytes(flat.tobytes())
-        is_integer = array.dtype.kind in "iu"
-        text = flat.astype(np.int64) if is_integer else flat.astype(np.float64)
-        np.savetxt(self._folder / f"{stem}.txt", text, fmt="%d" if is_integer else "%.9g")
-        self._index.append(
-            {"tensor": tensor, "file": f"{stem}.bin", "dtype": str(array.dtype), "shape": list(array.shape), **facts}
-        )
-
-    def finish(self) -> None:
-        (self._folder / "index.json").write_text(json.dumps(self._index, indent=1))
-
-
-def _quantized(graph: Graph) -> Iterator[Quantized]:
-    for node in graph:
-        if node.op_type == "FixNeuron":
-            yield _entry(graph, node, node.output[0], int(_text(attribute(node, "bit_width", 8))))
-        elif node.op_type in DEQUANTIZERS:
-            yield _entry(graph, node, node.input[0], None)
-
-
-def _entry(graph: Graph, node: NodeProto, source: str, bits: int | None) -> Quantized:
-    scale = graph.array(node.input[1])
-    zero = graph.array(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros((), np.int64)
-    if scale is None or zero is None:
-        raise UnsupportedError(f"the scale or zero point of {node.name or node.output[0]} is not constant")
-    return Quantized(node.output[0], source, scale, zero, bits)
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _batch(model: ModelProto, reader: Any, shape: Any) -> dict[str, Any]:
-    if reader is None:
-        reader = RandomDataReader(model, shape)
-    for feed in Samples(reader, model):
-        return feed
-    raise CalibrationError("the reader of dump_model yields no batch; rewind it, or give it data")
-
-
-def _run(graph: Graph, feed: dict[str, Any], quantized: list[Quantized], floats: list[str]) -> dict[str, Any]:
-    """The asked tensors of one run; types that numpy lacks come through a Cast to float32 and back."""
-    wanted = dict.fromkeys([*(entry.source for entry in quantized), *floats])
-    computed = [name for name in wanted if graph.producer(name) is not None]
-    copy = ModelProto()
-    copy.CopyFrom(graph.model)
-    halves = [name for name in computed if graph.element_type(name) == TensorProto.BFLOAT16]
-    for name in halves:
-        copy.graph.node.append(helper.make_node("Cast", [name], [f"{name}_as_float32"], to=TensorProto.FLOAT))
-    fetched = {f"{name}_as_float32" if name in halves else name: name for name in computed}
-    have = {value.name for value in copy.graph.output}
-    copy.graph.output.extend(ValueInfoProto(name=name) for name in fetched if name not in have)
-    custom_ops.add_functions(copy)
-    session = open_session(copy, [custom_ops.register])
-    import ml_dtypes
-
-    return {
-        fetched[name]: value.astype(ml_dtypes.bfloat16) if fetched[name] in halves else value
-        for name, value in zip(fetched, session.run(list(fetched), feed), strict=True)
-    }
+    folder.finish()
