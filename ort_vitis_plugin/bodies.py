@@ -70,19 +70,19 @@ def settle(run: Run, graph: Graph) -> None:
     if not is_enabled(run):
         return
     types = {name: graph.element_type(name) for name in (*graph.values, *graph.initializers)}
+    taken = {*types, *(name for node in graph for name in (node.name, *node.output))}
     for node in graph:
-        if any(subgraphs(node)):
-            _settle(run, graph, node, types)
+        _settle(run, graph, node, types, taken)
 
 
-def _settle(run: Run, graph: Graph, node: NodeProto, types: Mapping[str, int]) -> None:
+def _settle(run: Run, graph: Graph, node: NodeProto, types: Mapping[str, int], taken: set[str]) -> None:
     for body in subgraphs(node):
         _type_inputs(node, body, types)
-        _unique_names(run, graph, body)
+        _unique_names(run, graph, body, taken)
         _constants(body)
         inner = element_types(body, types)
         for each in body.node:
-            _settle(run, graph, each, inner)
+            _settle(run, graph, each, inner, taken)
 
 
 def _type_inputs(node: NodeProto, body: GraphProto, types: Mapping[str, int]) -> None:
@@ -95,15 +95,21 @@ def _type_inputs(node: NodeProto, body: GraphProto, types: Mapping[str, int]) ->
             value.type.tensor_type.elem_type = kind
 
 
-def _unique_names(run: Run, graph: Graph, body: GraphProto) -> None:
+def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> None:
     """Names of tensors and nodes that no graph of the model has twice; equal ones in two branches part here."""
+
+    def own(name: str) -> str:
+        name = graph.unique(name) if name in taken else name
+        taken.add(name)
+        return name
+
     made = [value.name for value in body.input] + [tensor.name for tensor in body.initializer]
     made += [name for node in body.node for name in node.output if name]
-    names = {name: graph.unique(name) for name in dict.fromkeys(made)}
+    names = {name: own(name) for name in dict.fromkeys(made)}
     _rename(body, {old: new for old, new in names.items() if old != new})
     for node in body.node:
         old = node.name
-        node.name = graph.unique(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
+        node.name = own(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
         for argument in ("nodes_to_quantize", "nodes_to_exclude"):
             listed = getattr(run.request, argument)
             if old in listed and node.name not in listed:
@@ -246,13 +252,11 @@ def _inner_graph(outer: Graph, body: GraphProto) -> tuple[Graph, list[str]]:
     """The body as a model of its own, in which captured constants are initializers; and the names that it captures."""
     model = ModelProto(ir_version=outer.model.ir_version, graph=body)
     model.opset_import.extend(outer.model.opset_import)
-    inner = Graph(model, copy=False)
     captured = sorted(captured_names(helper.make_node("Loop", [], [], body=body)))
-    for name in captured:
-        if outer.is_constant(name):
-            inner.put_initializer(outer.initializers[name])
-        elif name in outer.values:
-            inner.values[name] = outer.values[name]
+    model.graph.initializer.extend(outer.initializers[name] for name in captured if outer.is_constant(name))
+    known = (outer.values.get(name) for name in captured if not outer.is_constant(name))
+    model.graph.value_info.extend(value for value in known if value is not None)
+    inner = Graph(model, copy=False)
     return inner, captured
 
 
