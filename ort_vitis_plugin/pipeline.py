@@ -25,7 +25,7 @@ from .request import Request, Run
 from .selection import select
 from .solver import adjust_plan
 from .statistics import Statistics
-from .validation import AlreadyQuantizedWarning, check_floats, check_request, is_quantized
+from .validation import AlreadyQuantizedWarning, check_floats, check_request, check_weights, is_quantized, settled
 
 if TYPE_CHECKING:
     from .calibration import Calibration
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .quantizer import PlannedQDQQuantizer
 
 CHECKED_SAMPLES = 4
-VERSION = "0.1.0"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,7 +84,7 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
 @_stage
 def load(run: Run) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    model = load_model(run.request.model)
+    model = settled(load_model(run.request.model))
     run.report.float_bytes = model.ByteSize()
     run.libraries = libraries_of(run, model)
     run.samples = _samples(run, model)
@@ -133,6 +132,7 @@ def prepare(run: Run, graph: Graph) -> Graph:
 def calibrate(run: Run, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, run)
+    check_weights(graph, run)
     collector = run.method.collector(run) if run.method.collector is not None else None
     model = graph.to_model()
     run.samples.adapters.append(partial(adapt_feed, model))
@@ -207,7 +207,9 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
     for index in reversed(range(len(model.opset_import))):
         if model.opset_import[index].domain not in used and not _has_subgraphs(model):
             del model.opset_import[index]
-    model.producer_name, model.producer_version = "ort_vitis_plugin", VERSION
+    from . import __version__
+
+    model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
     run.report.quantized_bytes = model.ByteSize()
     return model
 

@@ -22,10 +22,10 @@ ORT_INTERNALS = {
     "ort_vitis_plugin.api",
     "ort_vitis_plugin.attach",
     "ort_vitis_plugin.calibrator",
-    "ort_vitis_plugin.commands.convert",
     "ort_vitis_plugin.demo.data",
     "ort_vitis_plugin.doors",
     "ort_vitis_plugin.legacy",
+    "ort_vitis_plugin.preprocessing",
     "ort_vitis_plugin.quantizer",
 }
 
