@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelError, OptionError
+from .errors import ModelError, OptionError, suggest
 from .graph import attribute
 from .not_data import NotData
 from .numerics import ZERO_POSITION, scale_of
@@ -86,6 +86,12 @@ class Planner:
             symmetric = bool(convert.get("symmetric", self.call["ActivationSymmetric"]))
             other = self._parameters(name, Role.ACTIVATION, to, sketch, symmetric, convert)
             receivers = convert.get("recv_nodes")
+            readers = {reader.name for reader in self.graph.consumers(name)}
+            for receiver in sorted(set(receivers or ()) - readers):
+                raise OptionError(
+                    f"TensorQuantOverrides[{name!r}]: the node {receiver!r} in recv_nodes does not read the tensor"
+                    f"{suggest(receiver, readers)}; its readers are {', '.join(sorted(readers)) or 'none'}"
+                )
             planned.conversion = Conversion(
                 to, other.scale, other.zero_point, None if receivers is None else frozenset(receivers)
             )
