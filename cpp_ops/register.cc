@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <array>
+#include <cstdlib>
 #include <new>
 
 #include "kernels/kernels.h"
@@ -23,7 +24,19 @@ const ort::Api*& CurrentApi() {
   return api;
 }
 
+bool& InfersShapes() {
+  static bool infers = false;
+  return infers;
+}
+
 namespace {
+
+bool IsAtLeast(const char* version, long wanted_major, long wanted_minor) {
+  char* end = nullptr;
+  const long major = std::strtol(version, &end, 10);
+  const long minor = *end == '.' ? std::strtol(end + 1, nullptr, 10) : 0;
+  return major > wanted_major || (major == wanted_major && minor >= wanted_minor);
+}
 
 void AddQuantizers(Domain& domain, const char* quantize, const char* dequantize) {
   ForEachStorage([&](auto type) {
@@ -32,7 +45,7 @@ void AddQuantizers(Domain& domain, const char* quantize, const char* dequantize)
   });
 }
 
-// Built on first use and leaked on purpose, so that no exit order matters.
+// Built on first use and leaked on purpose, so that no exit order matters; the library stays loaded (-z nodelete).
 const std::array<OrtCustomOpDomain*, 2>& Domains() {
   static const auto& domains = *[] {
     Domain vai("com.vai.quantize");
@@ -59,6 +72,7 @@ VITIS_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const ort:
                      "the custom-op library of ort_vitis_plugin needs onnxruntime 1.17 or newer");
   }
   vitis::CurrentApi() = api;
+  vitis::InfersShapes() = vitis::IsAtLeast(base->GetVersionString(), 1, 24);
   // ORT refuses a domain that a session has already, so options registered twice would fail later, at the session.
   constexpr const char* kMark = "ort_vitis_plugin.registered";
   int registered = 0;

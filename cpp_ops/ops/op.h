@@ -37,6 +37,9 @@ class OpError : public std::exception {
 // The API table of the ORT that loaded this library; set once by RegisterCustomOps.
 const ort::Api*& CurrentApi();
 
+// Whether this ORT can infer shapes of custom ops: before 1.24 it crashes where an optional input has an empty name.
+bool& InfersShapes();
+
 // Calls a slot that returns OrtStatus*; a failure (null is success) becomes an OpError.
 class ErrorStatus {
  public:
@@ -269,9 +272,10 @@ class CustomOp : public ort::CustomOp {
       const Kernel& self = *static_cast<const Kernel*>(kernel);
       return self.declaration->Guard(self.node, [&] { self.op.Compute(Context(context, self.node)); });
     };
-    InferOutputShape = [](const ort::CustomOp* op, OrtShapeInferContext* context) {
-      return static_cast<const CustomOp*>(op)->Guard("", [&] { Op::InferShape(ShapeContext(context)); });
-    };
+    if (InfersShapes())
+      InferOutputShape = [](const ort::CustomOp* op, OrtShapeInferContext* context) {
+        return static_cast<const CustomOp*>(op)->Guard("", [&] { Op::InferShape(ShapeContext(context)); });
+      };
     GetStartVersion = [](const ort::CustomOp*) { return 1; };
     GetEndVersion = [](const ort::CustomOp*) { return 2147483647; };
   }

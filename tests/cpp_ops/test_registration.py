@@ -91,8 +91,12 @@ def test_zero_point_left_out(open_session: Any, one_node: Any, op_type: str, spe
         np.testing.assert_array_equal(result, want)
 
 
-def test_shapes_are_inferred(library: str, one_node: Any, tmp_path: Any) -> None:
-    """ORT writes what it inferred: known and named dimensions pass, unknown ones are not invented."""
+def test_shapes_are_inferred(library: str, one_node: Any) -> None:
+    """ORT writes what it inferred: known and named dimensions pass, unknown ones are not invented.
+
+    Before 1.24 ORT crashes in shape inference where an optional input has an empty name: there the types must do.
+    """
+    infers = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 24)
     for shape, want in (([2, "N", 3], [2, "N", 3]), (["A", None], None), (None, None)):
         model = one_node("VitisQuantizeLinear", 0.1, np.int16(0))
         model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, shape))
@@ -102,7 +106,8 @@ def test_shapes_are_inferred(library: str, one_node: Any, tmp_path: Any) -> None
         session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         (output,) = session.get_outputs()
         assert output.type == "tensor(int16)"
-        assert (output.shape or None) == want
+        if infers:
+            assert (output.shape or None) == want
         rank = 3 if shape is None else len(shape)
         x = np.ones((2,) * (rank - 1) + (3,), np.float32)
         assert session.run(None, {"x": x})[0].shape == x.shape
