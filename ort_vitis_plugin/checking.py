@@ -86,12 +86,10 @@ def check_result(
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     if not feeds:
         return
-    reference = _reference(original, libraries)
     names = [value.name for value in session.get_outputs()]
     expected: dict[str, list[Any]] = {name: [] for name in names}
     actual: dict[str, list[Any]] = {name: [] for name in names}
-    for feed in feeds:
-        wanted = reference.run(names, feed)
+    for feed, wanted in zip(feeds, _reference(original, libraries, names, feeds), strict=True):
         try:
             found = session.run(names, adapt(feed))
         except Exception as error:
@@ -119,20 +117,26 @@ def check_result(
 
 
 def _reference(
-    original: ModelProto, libraries: Iterable[Callable[[ort.SessionOptions], object]]
-) -> ort.InferenceSession:
-    """The float model as it came, or without names of nodes where onnxruntime refuses equal ones."""
+    original: ModelProto,
+    libraries: Iterable[Callable[[ort.SessionOptions], object]],
+    names: list[str],
+    feeds: list[Feed],
+) -> list[Any]:
+    """What the float model gives: as it came, or else without names of nodes (onnxruntime refuses equal ones) and
+    with basic optimization (without it onnxruntime loses tensors that only a branch reads)."""
+    unnamed = onnx.ModelProto()
     try:
-        return open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        return [session.run(names, feed) for feed in feeds]
     except Exception:
-        unnamed = onnx.ModelProto()
         unnamed.CopyFrom(original)
         for node in unnamed.graph.node:
             node.name = ""
     try:
-        return open_session(unnamed, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        session = open_session(unnamed, libraries)
+        return [session.run(names, feed) for feed in feeds]
     except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the float model: {error}") from error
+        raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 
 
 def _check_valid(model: ModelProto) -> None:

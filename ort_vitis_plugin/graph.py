@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from .errors import ModelError
+
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
@@ -359,7 +361,7 @@ class Graph:
                         heapq.heappush(ready, (order[reader], reader))
         if len(result) != len(self.nodes):
             stuck = [node.name or node.op_type for key, node in self.nodes.items() if waiting[key]]
-            raise ValueError(f"the graph has a cycle through {', '.join(stuck[:5])}")
+            raise ModelError(f"the graph has a cycle through {', '.join(stuck[:5])}")
         return result
 
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnx
 import onnxruntime
 from onnx import TensorProto
 
 from .catalog import full_name
-from .errors import OptionError, UnsupportedError
+from .errors import ModelError, OptionError, UnsupportedError
+from .graph import Graph
 from .loading import QUANTIZED_OPS
+from .saving import LARGEST_FILE
 
 if TYPE_CHECKING:
-    from .graph import Graph
+    from onnx import ModelProto
+
     from .request import Run
+
+WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def check_request(run: Run) -> None:
@@ -49,10 +56,49 @@ class AlreadyQuantizedWarning(UserWarning):
     """The model was quantized before; it is handed back as it is."""
 
 
+def settled(model: ModelProto) -> ModelProto:
+    """The model, once the checker takes it: itself, or with its nodes sorted (some tools append them in any order)."""
+    if model.ByteSize() >= LARGEST_FILE:
+        return model
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        in_order = Graph(model).to_model()
+        try:
+            onnx.checker.check_model(in_order)
+        except onnx.checker.ValidationError:
+            raise ModelError(f"the model is not valid ONNX: {error}") from error
+        return in_order
+    return model
+
+
 def is_quantized(graph: Graph) -> bool:
     """Whether activations pass quantized operators (weights may have been quantized by another tool)."""
-    found = [node for node in graph if node.op_type in QUANTIZED_OPS]
-    return any(not graph.is_constant(node.input[0]) for node in found)
+    return any(not _is_stored(graph, node.input[0]) for node in graph if node.op_type in QUANTIZED_OPS)
+
+
+def _is_stored(graph: Graph, tensor: str) -> bool:
+    """Whether the model itself holds the value, in whatever way it was written."""
+    node = graph.producer(tensor)
+    while node is not None and node.op_type in ("Identity", "Cast"):
+        tensor = node.input[0]
+        node = graph.producer(tensor)
+    return graph.array(tensor) is not None
+
+
+def check_weights(graph: Graph, run: Run) -> None:
+    """NaN or Inf in a weight has no code."""
+    for node in graph:
+        if node.op_type not in WEIGHTED or run.refusal(node) is not None:
+            continue
+        for tensor in node.input:
+            array = graph.array(tensor) if graph.is_constant(tensor) else None
+            if array is not None and array.dtype.kind == "f" and not np.isfinite(array).all():
+                worst = "NaN" if np.isnan(array).any() else "Inf"
+                raise ModelError(
+                    f"the weight {tensor} of {node.name} holds {worst}; repair the model, or exclude the nodes that "
+                    "read it"
+                )
 
 
 def check_floats(graph: Graph, run: Run) -> None:
