@@ -7,14 +7,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .floats import quantized_to_float as quantized_to_float
+    from .graph_inputs import remove_initializers_from_inputs as remove_initializers_from_inputs
+    from .op_domains import rename_ops as rename_ops
     from .qoperator import qdq_to_qoperator as qdq_to_qoperator
+    from .standard_pairs import standard_to_vitis as standard_to_vitis
+    from .standard_pairs import vitis_to_standard as vitis_to_standard
 
 # No module may have the name of its function: the import system would put the module in the function's place.
 _MODULES = {
     "qdq_to_qoperator": "qoperator",
+    "quantized_to_float": "floats",
+    "remove_initializers_from_inputs": "graph_inputs",
+    "rename_ops": "op_domains",
+    "standard_to_vitis": "standard_pairs",
+    "vitis_to_standard": "standard_pairs",
 }
 
-__all__ = ["qdq_to_qoperator"]
+__all__ = [
+    "qdq_to_qoperator",
+    "quantized_to_float",
+    "remove_initializers_from_inputs",
+    "rename_ops",
+    "standard_to_vitis",
+    "vitis_to_standard",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
         model_functions,
     )
     from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
-    from ort_vitis_plugin.custom_ops.reference import dequantize_linear, fix_neuron, quantize_linear
+    from ort_vitis_plugin.custom_ops.reference import STORAGE_DTYPES, dequantize_linear, fix_neuron, quantize_linear
     from ort_vitis_plugin.custom_ops.schemas import reference_ops, register_schemas
 
 _HOMES = {
     "CONTRIB_DOMAIN": "functions",
     "QUARK_DOMAIN": "functions",
+    "STORAGE_DTYPES": "reference",
     "VAI_DOMAIN": "functions",
     "add_functions": "functions",
     "bit_width_of": "functions",
@@ -39,6 +40,7 @@ _HOMES = {
 __all__ = [
     "CONTRIB_DOMAIN",
     "QUARK_DOMAIN",
+    "STORAGE_DTYPES",
     "VAI_DOMAIN",
     "add_functions",
     "bit_width_of",
