@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..plan import Bound, Move, Plan
+from .effect import effect
 from .search import Search
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[s
 
 
 def _costs(plan: Plan, start: Mapping[str, int]) -> tuple[dict[str, Callable[[int], float]], set[str]]:
-    """The summed relative error of each group, and the groups with a fixed member."""
+    """The summed relative error of each group by its effect, and the groups with a fixed member."""
     errors: dict[str, list[Callable[[int], float]]] = {}
     fixed = set()
     for tensor in plan:
@@ -59,8 +60,12 @@ def _costs(plan: Plan, start: Mapping[str, int]) -> tuple[dict[str, Callable[[in
             if tensor.fixed:
                 fixed.add(leader)
             if tensor.curve is not None:
-                errors.setdefault(leader, []).append(tensor.curve.error)
+                errors.setdefault(leader, []).append(_weighted(tensor.curve.error, effect(plan, tensor)))
     return {leader: _summed(parts) for leader, parts in errors.items()}, fixed
+
+
+def _weighted(error: Callable[[int], float], factor: float) -> Callable[[int], float]:
+    return error if factor == 1.0 else lambda position: factor * error(position)
 
 
 def _summed(errors: list[Callable[[int], float]]) -> Callable[[int], float]:

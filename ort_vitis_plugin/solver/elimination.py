@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LIMIT = 1 << 19  # entries of one table
-PATIENCE = 4  # passes without any gain
+LIMITS = 1 << 14, 1 << 20  # entries of one table
+ENTRIES = 1 << 24  # of all tables in one pass
+PASSES = 6, 60  # in a large part, in a small one
+PATIENCE = 3  # passes without any gain
 _SAME = 1 + 1e-12  # sums of the same numbers in another order
 
 
@@ -56,9 +58,11 @@ def minimize(sizes: Sequence[int], tables: Sequence[Table], known: Sequence[int]
     """A value below ``sizes[v]`` for each variable v, of least total cost; never worse than ``known``."""
     best = list(known)
     turns: Counter[int] = Counter()
+    share = ENTRIES // max(len(sizes), 1)
+    limit, passes = min(max(share, LIMITS[0]), LIMITS[1]), min(max(share >> 12, PASSES[0]), PASSES[1])
     idle = 0
-    while idle < PATIENCE:
-        elimination = _Elimination(sizes, tables)
+    for _ in range(passes):
+        elimination = _Elimination(sizes, tables, limit)
         held = elimination.run(best, turns)
         if not held:
             return elimination.values
@@ -66,6 +70,8 @@ def minimize(sizes: Sequence[int], tables: Sequence[Table], known: Sequence[int]
         idle += 1
         if _total(tables, elimination.values) < _total(tables, best):
             best, idle = elimination.values, 0
+        if idle == PATIENCE:
+            break
     return best
 
 
@@ -77,8 +83,8 @@ def _total(tables: Sequence[Table], values: Sequence[int]) -> tuple[float, float
 class _Elimination:
     """One pass over all variables."""
 
-    def __init__(self, sizes: Sequence[int], tables: Sequence[Table]) -> None:
-        self.sizes = sizes
+    def __init__(self, sizes: Sequence[int], tables: Sequence[Table], limit: int) -> None:
+        self.sizes, self.limit = sizes, limit
         self.tables: list[dict[int, Table]] = [{} for _ in sizes]
         self.near: list[set[int]] = [set() for _ in sizes]
         self.values = [0] * len(sizes)
@@ -118,7 +124,7 @@ class _Elimination:
             if done[variable] or degree != len(near):
                 continue
             scope = tuple(sorted(near | {variable}))
-            if prod(self.sizes[other] for other in scope) > LIMIT and len(scope) > 1:
+            if prod(self.sizes[other] for other in scope) > self.limit and len(scope) > 1:
                 victim = min(scope, key=lambda other: (turns[other], -len(self.near[other]), other))
                 touched = self.near[victim] | {variable}
                 self.hold(victim, known[victim])

@@ -2,7 +2,8 @@
 
 Shapes: `chain` Conv after Conv, biases out of reach in every one; `rare` the same with one violated bound in fifty;
 `domino` a chain that is at its limit everywhere and is pushed at one end; `residual` blocks of two Convs and an Add;
-`dense` each Conv reads a Concat of all before it, in blocks of twelve; `cell` random Adds, Muls and Convs over recent tensors.
+`dense` each Conv reads a Concat of all before it, in blocks of twelve; `cell` random
+Adds and Convs over recent tensors.
 Run: python tests/benchmarks/bench_solver.py
 """
 # SPDX-License-Identifier: MIT

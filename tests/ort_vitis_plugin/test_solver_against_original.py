@@ -105,15 +105,22 @@ def curves() -> list[list[float]]:
     return result
 
 
-def synthetic(rng: random.Random) -> list[float]:
-    """A curve with several valleys."""
+def valleys(rng: random.Random) -> list[float]:
+    """A curve with two or three valleys."""
+    wells = [(rng.randint(-4, 4), rng.random() / 10, rng.choice((0.02, 0.1, 0.3))) for _ in range(rng.randint(2, 3))]
+    return [min(depth + steep * abs(p - at) for at, depth, steep in wells) for p in range(LOW, HIGH + 1)]
+
+
+def noise(rng: random.Random) -> list[float]:
+    """A curve of no shape at all."""
     return [round(rng.random() * abs(position) ** rng.choice((0.5, 1, 2)), 3) for position in range(LOW, HIGH + 1)]
 
 
 def fill(instance: Instance, rng: random.Random, *, spread: int, method: str = "MinMSE") -> Instance:
     """Give each tensor a curve moved by up to ``spread`` positions, and the start that the method takes."""
     for name in instance.tensors:
-        curve = synthetic(rng) if method == "synthetic" else rng.choice(curves())
+        made = {"valleys": valleys, "noise": noise}.get(method)
+        curve = made(rng) if made else rng.choice(curves())
         shift = rng.randint(-spread, spread) + (3 if name[0] in "wb" else 0)
 
         def cost(position: int, curve: list[float] = curve, shift: int = shift) -> float:
@@ -274,13 +281,17 @@ def run(instance: Instance, bounds: list[Bound] | None = None) -> Solution:
 # --- what must hold --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["MinMSE", "NonOverflow", "synthetic"])
-@pytest.mark.parametrize("block", range(5))
-def test_every_rule_holds_and_the_error_is_at_most_the_originals(block: int, method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "block"),
+    [("MinMSE", 0), ("MinMSE", 1), ("MinMSE", 2), ("NonOverflow", 0), ("valleys", 0), ("noise", 0)],
+)
+def test_every_rule_holds_and_the_error_is_at_most_the_originals(method: str, block: int) -> None:
     compared = 0
-    for seed in range(block * 60, block * 60 + 60):
+    for seed in range(block * 100, block * 100 + 100):
         rng = random.Random(seed)
-        instance = fill(Instance(random_graph(rng, rng.randint(2, 14))), rng, spread=rng.choice((2, 6, 12)), method=method)
+        instance = fill(
+            Instance(random_graph(rng, rng.randint(2, 14))), rng, spread=rng.choice((2, 6, 12)), method=method
+        )
         bounds = rules(instance)
         start = dict(instance.start)
         solution = run(instance, bounds)
@@ -293,13 +304,16 @@ def test_every_rule_holds_and_the_error_is_at_most_the_originals(block: int, met
             assert instance.cost(solution.positions) <= instance.cost(theirs) * (1 + 1e-9), f"seed {seed}"
         if not broken(bounds, start):
             assert solution.positions == start
-    assert compared >= 15
+    assert compared >= 25
 
 
 def cheapest(instance: Instance, bounds: list[Bound], window: int, ceiling: float) -> float:
     """The least cost below ``ceiling`` of all positions that keep all bounds, by trying everything; else inf."""
     names = sorted(instance.start)
-    tried = {n: sorted(range(instance.start[n] - window, instance.start[n] + window + 1), key=instance.costs[n]) for n in names}
+    tried = {
+        n: sorted(range(instance.start[n] - window, instance.start[n] + window + 1), key=instance.costs[n])
+        for n in names
+    }
     floor = [0.0]
     for name in reversed(names):
         floor.insert(0, floor[0] + instance.costs[name](tried[name][0]))
@@ -324,11 +338,11 @@ def cheapest(instance: Instance, bounds: list[Bound], window: int, ceiling: floa
     return best
 
 
-def test_tiny_graphs_get_the_best_positions_of_all() -> None:
+@pytest.mark.parametrize(("method", "lost"), [("MinMSE", 0.0), ("valleys", 0.02)])
+def test_tiny_graphs_get_the_best_positions_of_all(method: str, lost: float) -> None:
     tried = missed = 0
-    for seed in range(400):
+    for seed in range(250):
         rng = random.Random(10_000 + seed)
-        method = rng.choice(("MinMSE", "synthetic"))
         instance = fill(Instance(random_graph(rng, rng.randint(1, 3))), rng, spread=rng.choice((4, 9)), method=method)
         bounds = rules(instance)
         if len(instance.start) > 5 or not broken(bounds, instance.start):
@@ -338,6 +352,43 @@ def test_tiny_graphs_get_the_best_positions_of_all() -> None:
         better = cheapest(instance, bounds, 12, ours * (1 - 1e-9) if not solution.violations else float("inf"))
         tried += 1
         missed += better < float("inf")
-    print(f"\nbest of all in {tried - missed} of {tried}")
+    print(f"\n{method}: best of all in {tried - missed} of {tried}")
     assert tried >= 100
-    assert missed <= tried // 100
+    assert missed <= tried * lost
+
+
+@pytest.mark.parametrize("method", ["MinMSE", "valleys", "NonOverflow"])
+def test_order_and_names_do_not_change_the_cost(method: str) -> None:
+    for seed in range(60):
+        rng = random.Random(20_000 + seed)
+        instance = fill(Instance(random_graph(rng, rng.randint(2, 8))), rng, spread=6, method=method)
+        bounds = rules(instance)
+        expected = run(instance, bounds)
+        mixed = list(bounds)
+        if method != "NonOverflow":  # off the optimum, the order tells what the original would touch at all
+            rng.shuffle(mixed)
+        names = list(instance.start)
+        rng.shuffle(names)
+        shuffled = solve({name: instance.start[name] for name in names}, instance.costs, (), mixed)
+        assert len(shuffled.violations) == len(expected.violations), f"seed {seed}"
+        assert instance.cost(shuffled.positions) == pytest.approx(instance.cost(expected.positions), rel=1e-9), seed
+
+
+def test_fixed_tensors_stay_and_the_others_find_the_best_around_them() -> None:
+    held = 0
+    for seed in range(150):
+        rng = random.Random(30_000 + seed)
+        instance = fill(Instance(random_graph(rng, rng.randint(1, 2))), rng, spread=5)
+        bounds = rules(instance)
+        instance.fixed = set(rng.sample(instance.tensors, rng.randint(1, 2)))
+        if len(instance.start) > 5 or not broken(bounds, instance.start):
+            continue
+        solution = run(instance, bounds)
+        assert all(solution.positions[name] == instance.start[name] for name in instance.fixed)
+        for name in instance.fixed:  # to the exhaustive search, any other position is infinitely dear
+            at = instance.start[name]
+            instance.costs[name] = lambda p, at=at: 0.0 if p == at else float("inf")
+        ours = float("inf") if solution.violations else instance.cost(solution.positions) * (1 - 1e-9)
+        assert cheapest(instance, bounds, 12, ours) == float("inf"), f"seed {seed}"
+        held += 1
+    assert held >= 50
