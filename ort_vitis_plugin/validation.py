@@ -61,15 +61,28 @@ def settled(model: ModelProto) -> ModelProto:
     if model.ByteSize() >= LARGEST_FILE:
         return model
     try:
-        onnx.checker.check_model(model)
+        _check(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).to_model()
         try:
-            onnx.checker.check_model(in_order)
+            _check(in_order)
         except onnx.checker.ValidationError:
             raise ModelError(f"the model is not valid ONNX: {error}") from error
         return in_order
     return model
+
+
+def _check(model: ModelProto) -> None:
+    """onnx.checker, without its demand that inputs and outputs state a shape: onnxruntime infers it."""
+    tensors = [value.type.tensor_type for value in (*model.graph.input, *model.graph.output)]
+    shapeless = [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
+    for tensor in shapeless:
+        tensor.shape.SetInParent()
+    try:
+        onnx.checker.check_model(model)
+    finally:
+        for tensor in shapeless:
+            tensor.ClearField("shape")
 
 
 def is_quantized(graph: Graph) -> bool:
