@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from .data_readers import Feed
 
+# What a Relu or Clip discards is no error: such a tensor's range is that of the output, which is looked at instead.
+DISCARDING = ("Relu", "Clip")
 _PAIR_END = re.compile(r"_DequantizeLinear_Output(_\w+)?$")
 _ALONE = "layer_errors/"
 
@@ -94,7 +96,9 @@ def layer_errors(
         _attach(probe.model, codes, tensor, quantizer, dequantizer)
         probe.ends[tensor] = dequantizer.output[0]
     if not probe.ends and not constants:
-        raise ModelError("the models have no quantized tensor in common; is the quantized one made from this float model?")
+        raise ModelError(
+            "the models have no quantized tensor in common; is the quantized one made from this float model?"
+        )
     for function in quantized.functions:
         if all((function.domain, function.name) != (known.domain, known.name) for known in probe.model.functions):
             probe.model.functions.append(function)
@@ -120,6 +124,9 @@ def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodePr
         else:
             continue
         tensor = _PAIR_END.sub("", node.output[0])
+        reader = codes.sole_consumer(node.output[0])
+        if reader is not None and reader.op_type in DISCARDING:
+            continue
         if quantizer is not None and not codes.is_constant(quantizer.input[0]) and _knows(floats, tensor):
             yield tensor, quantizer, node
 

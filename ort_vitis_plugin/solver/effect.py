@@ -19,9 +19,11 @@ ADDING = ("Add", "Sub")
 
 def effect(plan: Plan, tensor: TensorPlan) -> float:
     """The factor of a tensor's relative error, at most 1: less where all that reads it adds it to something larger."""
-    readers = plan.graph.consumers(tensor.name)
     own = _mean_square(tensor)
-    if own is None or not readers or tensor.name in plan.graph.outputs:
+    if own is None:
+        return 1.0
+    readers = plan.graph.consumers(tensor.name)
+    if not readers or tensor.name in plan.graph.outputs:
         return 1.0
     share = 0.0
     for reader in readers:

@@ -44,8 +44,19 @@ def votes(run: Run) -> Votes | None:
     return Votes(run.activation, symmetric=bool(run.options["ActivationSymmetric"]))
 
 
+# Bits of a float32's significand: codes of more bits tell no more about the largest values.
+SIGNIFICAND = 24
+
+
 def least_error(curve: ErrorCurve, name: str, collected: Any) -> int:
-    """argmin over all p of sum (x - q(x, p))^2; ties to the larger step."""
+    """argmin over all p of sum (x - q(x, p))^2; ties to the larger step.
+
+    Bits beyond a float32's significand only would resolve the smallest values: they leave room for data that
+    calibration did not see instead.
+    """
+    spare = curve.kind.bits - 1 - SIGNIFICAND
+    if spare > 0:
+        return curve.covering() - spare
     chosen = collected.winner(name) if isinstance(collected, Votes) else None
     return curve.best() if chosen is None else chosen
 

@@ -2,7 +2,8 @@
 
     y = min(max(x, 0), 6)  ->  y = max(x, 0)
 
-Changes the function where x > 6.
+Changes the function where x > 6. The gate of a hard-swish, x * Clip(x + 3, 0, 6) / 6, keeps its ceiling: without it the
+product would grow with the square of x.
 """
 # SPDX-License-Identifier: MIT
 
@@ -14,6 +15,7 @@ from ort_vitis_plugin.api import Graph, Run, Stage, transform
 
 from .constants import become, clip_bounds, refusal
 
+GATES = ("Mul", "Div")
 FLOATS = (0, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 
@@ -29,6 +31,9 @@ def clip6_to_relu(graph: Graph, run: Run | None = None) -> int:
             continue
         if graph.element_type(node.input[0]) not in FLOATS:
             graph.skip(node, "it clips integers")
+            continue
+        if any(reader.op_type in GATES for reader in graph.consumers(node.output[0])):
+            graph.skip(node, "it gates a product, which would grow without its ceiling")
             continue
         reason = refusal(run, node, any_type=True)
         if reason is not None:

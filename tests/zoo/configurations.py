@@ -25,11 +25,8 @@ NPU_CNN: dict[str, Any] = {
     "enable_dpu": True,
     "extra_options": {"ActivationSymmetric": True},
 }
-NPU_CLE: dict[str, Any] = {
-    **NPU_CNN,
-    "include_cle": True,
-    "extra_options": {"ActivationSymmetric": True, "ReplaceClip6Relu": True},
-}
+NPU_CLE: dict[str, Any] = {**NPU_CNN, "include_cle": True}
+NPU_CLE_CLIP6: dict[str, Any] = {**NPU_CLE, "extra_options": {"ActivationSymmetric": True, "ReplaceClip6Relu": True}}
 NPU_TRANSFORMER: dict[str, Any] = {
     "quant_format": QuantFormat.QDQ,
     "calibrate_method": CalibrationMethod.MinMax,
@@ -49,16 +46,18 @@ CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
 CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "NPU": NPU_CNN,
     "NPU, CLE": NPU_CLE,
+    "NPU, CLE, no Clip6": NPU_CLE_CLIP6,
     "NPU transformer": NPU_TRANSFORMER,
     "CPU": CPU,
     "CPU per channel": CPU_PER_CHANNEL,
 }
-DEFAULT: dict[str, Any] = {}
 
 
 def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
-    """The configurations to run for one network: its NPU flow with its variant, and both of the CPU."""
+    """The configurations to run for one network: its NPU flow with its variants, and both of the CPU."""
     wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE"]
+    if name not in TRANSFORMERS and any(node.op_type == "Clip" for node in model.graph.node):
+        wanted.append("NPU, CLE, no Clip6")
     found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, "CPU", "CPU per channel")}
     if any(value.type.tensor_type.elem_type == 10 for value in model.graph.input):
         for arguments in found.values():

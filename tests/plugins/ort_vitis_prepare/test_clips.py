@@ -48,6 +48,15 @@ def test_clip6_leaves_other_clips(case: str) -> None:
     assert op_types(check_transform(clip6_to_relu, LEFT[case])) == op_types(LEFT[case])
 
 
+def test_clip6_leaves_the_gate_of_a_hard_swish() -> None:
+    model = clip(
+        "a = Add(x, three) g = Clip(a, lo, hi) y = Mul(x, g)", 17, "float three = {3}, float lo = {0}, float hi = {6}"
+    )
+    edited = Graph(model)
+    assert clip6_to_relu(edited) == 0
+    assert [skip.reason for skip in edited.skips] == ["it gates a product, which would grow without its ceiling"]
+
+
 @pytest.mark.parametrize("opset", INPUTS)
 def test_clip6_with_inputs(opset: int) -> None:
     assert op_types(check_transform(clip6_to_relu, inputs(0.0, 6.0, opset))) == ["Relu"]

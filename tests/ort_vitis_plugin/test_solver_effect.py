@@ -1,0 +1,47 @@
+"""A tiny constant beside a large activation loses its bits; the activation keeps its range."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+
+from ort_vitis_plugin import quantize_static
+from tests.zoo.configurations import NPU_CNN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import ListReader
+    from onnx import ModelProto
+
+
+def samples() -> list[dict[str, np.ndarray]]:
+    draw = np.random.default_rng(0)
+    return [{"x": draw.uniform(-30, 30, (1, 4, 8, 8)).astype(np.float32)} for _ in range(4)]
+
+
+def addition(constant: float) -> ModelProto:
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 17]>
+        t (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float[1] c = {{{constant}}}> {{ r = Relu(x) y = Add(r, c) }}"""
+    )
+
+
+@pytest.mark.parametrize("constant", [1e-4, 1e-10])
+def test_a_tiny_addend_never_clips_what_it_is_added_to(
+    constant: float, reader: Callable[[list[dict[str, np.ndarray]]], ListReader]
+) -> None:
+    result = quantize_static(addition(constant), None, reader(samples()), **NPU_CNN)
+    assert not result.report.violations
+    assert {move.tensor for move in result.report.moves} == {"c"}
+    assert result.report.sqnr["y"] > 40
+
+
+def test_an_addend_of_weight_keeps_its_bits(reader: Callable[[list[dict[str, np.ndarray]]], ListReader]) -> None:
+    result = quantize_static(addition(5.0), None, reader(samples()), **NPU_CNN)
+    assert not result.report.moves
+    assert result.report.sqnr["y"] > 40
