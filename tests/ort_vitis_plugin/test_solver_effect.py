@@ -15,8 +15,9 @@ from tests.zoo.configurations import NPU_CNN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import ListReader
     from onnx import ModelProto
+
+    from conftest import ListReader
 
 
 def samples() -> list[dict[str, np.ndarray]]:
@@ -27,7 +28,8 @@ def samples() -> list[dict[str, np.ndarray]]:
 def addition(constant: float) -> ModelProto:
     return onnx.parser.parse_model(
         f"""<ir_version: 8, opset_import: ["": 17]>
-        t (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float[1] c = {{{constant}}}> {{ r = Relu(x) y = Add(r, c) }}"""
+        t (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float[1] c = {{{constant}}}>
+        {{ r = Relu(x) y = Add(r, c) }}"""
     )
 
 

@@ -16,7 +16,7 @@ PEER = {"peer XINT8": "XINT8", "peer A8W8": "A8W8", "peer transformer": "INT8_TR
 
 
 def markdown(numbers: Numbers, peer: Numbers) -> str:
-    """One row per network: float, ours (score, dB, seconds), onnxruntime's, the peer's; the best of each is what counts."""
+    """One row per network: float, ours (score, dB, seconds), onnxruntime's, the peer's."""
     keys = [key for key in OURS if any(key in entry for entry in numbers.values())]
     others = {**PLAIN, **(PEER if peer else {})}
     lines = ["| network | float | " + " | ".join((*keys, *others)) + " |", "|-|-|" + "-|" * (len(keys) + len(others))]

@@ -47,7 +47,7 @@ def sqnr(result: Result, name: str) -> float:
     return networks.sqnr(float_logits(name), found)
 
 
-# One scale per tensor cannot serve channels that differ by 100 times: there equalization or per-channel weights are due.
+# One scale per tensor cannot serve channels that differ by 100 times: there equalization is due.
 SCORES = [
     (name, configuration)
     for name in networks.NAMES
