@@ -205,7 +205,7 @@ class Slope:
 
 
 def plan_of(**tensors: tuple[int, float]) -> Plan:
-    graph = cast(Any, SimpleNamespace(device_output={}))
+    graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: ()))
     made = {}
     for name, (position, price) in tensors.items():
         kind = cast(Any, None)

@@ -106,8 +106,8 @@ def curves() -> list[list[float]]:
 
 
 def valleys(rng: random.Random) -> list[float]:
-    """A curve with two or three valleys."""
-    wells = [(rng.randint(-4, 4), rng.random() / 10, rng.choice((0.02, 0.1, 0.3))) for _ in range(rng.randint(2, 3))]
+    """A curve with two or three valleys, at most four positions apart."""
+    wells = [(rng.randint(-2, 2), rng.random() / 10, rng.choice((0.02, 0.1, 0.3))) for _ in range(rng.randint(2, 3))]
     return [min(depth + steep * abs(p - at) for at, depth, steep in wells) for p in range(LOW, HIGH + 1)]
 
 
@@ -338,8 +338,8 @@ def cheapest(instance: Instance, bounds: list[Bound], window: int, ceiling: floa
     return best
 
 
-@pytest.mark.parametrize(("method", "lost"), [("MinMSE", 0.0), ("valleys", 0.02)])
-def test_tiny_graphs_get_the_best_positions_of_all(method: str, lost: float) -> None:
+@pytest.mark.parametrize("method", ["MinMSE", "valleys"])
+def test_tiny_graphs_get_the_best_positions_of_all(method: str) -> None:
     tried = missed = 0
     for seed in range(250):
         rng = random.Random(10_000 + seed)
@@ -354,7 +354,7 @@ def test_tiny_graphs_get_the_best_positions_of_all(method: str, lost: float) -> 
         missed += better < float("inf")
     print(f"\n{method}: best of all in {tried - missed} of {tried}")
     assert tried >= 100
-    assert missed <= tried * lost
+    assert missed == 0
 
 
 @pytest.mark.parametrize("method", ["MinMSE", "valleys", "NonOverflow"])
