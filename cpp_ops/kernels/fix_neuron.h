@@ -12,12 +12,6 @@
 namespace vitis {
 namespace VITIS_ISA {
 
-inline float FixFloat(float ratio, float scale, float low, float high) {
-  float v = ratio > low ? ratio : low;
-  v = v < high ? v : high;
-  return ((v + kMagicFloat) - kMagicFloat) * scale;
-}
-
 inline float FixDouble(float ratio, float scale, double low, double high) {
   double v = ratio;
   v = v > low ? v : low;
@@ -34,15 +28,15 @@ inline void FixNeuron(const float* x, float* y, const float* scale, const double
     const float s = scale[channel];
     const double lo = low[channel];
     const double hi = high[channel];
-    Divisor(s).Apply([=](auto divide) {
-      if (lo >= -kFloatRange && hi <= kFloatRange) {
-        const float lo_float = static_cast<float>(lo);
-        const float hi_float = static_cast<float>(hi);
-        for (size_t i = 0; i < count; ++i) out[i] = FixFloat(divide(in[i]), s, lo_float, hi_float);
-      } else {
+    if (lo >= -kFloatRange && hi <= kFloatRange) {
+      WithClampedRatio(s, static_cast<float>(lo), static_cast<float>(hi), [=](auto ratio) {
+        for (size_t i = 0; i < count; ++i) out[i] = ((ratio(in[i]) + kMagicFloat) - kMagicFloat) * s;
+      });
+    } else {
+      Divisor(s).Apply([=](auto divide) {
         for (size_t i = 0; i < count; ++i) out[i] = FixDouble(divide(in[i]), s, lo, hi);
-      }
-    });
+      });
+    }
   };
   const auto varying = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;

@@ -34,23 +34,34 @@ inline WideBits<T> RoundedBits(float ratio, Wide<T> low, Wide<T> high) {
   }
 }
 
-// ratio(i) is x[i] / scale, zero(i) the zero point of element i.
-template <class T, class Ratio, class Zero>
-void QuantizeIntegers(T* __restrict y, size_t count, Ratio ratio, Zero zero) {
-  using W = Wide<T>;
-  constexpr W kMin = static_cast<W>(std::numeric_limits<T>::min());
-  constexpr W kMax = static_cast<W>(std::numeric_limits<T>::max());
+template <class T>
+inline constexpr Wide<T> kMin = static_cast<Wide<T>>(std::numeric_limits<T>::min());
+template <class T>
+inline constexpr Wide<T> kMax = static_cast<Wide<T>>(std::numeric_limits<T>::max());
+
+// bits(i) has the rounded, clamped ratio of element i in its low bits, zero(i) is its zero point.
+template <class T, class Bits, class Zero>
+void StoreCodes(T* __restrict y, size_t count, Bits bits, Zero zero) {
+  using Unsigned = std::make_unsigned_t<T>;
   WideBits<T> wide[kStage];
   for (size_t first = 0; first < count; first += kStage) {
     const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = bits(first + i);
     for (size_t i = 0; i < n; ++i) {
-      const W zp = static_cast<W>(zero(first + i));
-      wide[i] = RoundedBits<T>(ratio(first + i), kMin - zp, kMax - zp);
-    }
-    for (size_t i = 0; i < n; ++i) {
-      y[first + i] = static_cast<T>(static_cast<WideBits<T>>(wide[i] + static_cast<WideBits<T>>(zero(first + i))));
+      // In the narrow type, where more of them fit a register.
+      y[first + i] = static_cast<T>(static_cast<Unsigned>(wide[i]) + static_cast<Unsigned>(zero(first + i)));
     }
   }
+}
+
+// ratio(i) is x[i] / scale.
+template <class T, class Ratio, class Zero>
+void QuantizeIntegers(T* y, size_t count, Ratio ratio, Zero zero) {
+  const auto bits = [=](size_t i) {
+    const auto zp = static_cast<Wide<T>>(zero(i));
+    return RoundedBits<T>(ratio(i), kMin<T> - zp, kMax<T> - zp);
+  };
+  StoreCodes(y, count, bits, zero);
 }
 
 // value(i) is what to round.
@@ -94,7 +105,12 @@ void RoundToHalf(Float16* y, size_t count, Value value) {
 
 template <class Value>
 void RoundToHalf(BFloat16* __restrict y, size_t count, Value value) {
-  for (size_t i = 0; i < count; ++i) y[i].bits = ToBFloat16(value(i));
+  int32_t wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = ToBFloat16Bits(value(first + i));
+    for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
+  }
 }
 
 inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
@@ -105,16 +121,30 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
                     size_t end) {
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;
-    Divisor(scale[channel]).Apply([=](auto divide) {
-      if constexpr (kIsHalf<T>) {
-        const float negated = zero_point ? 0.0f - ToFloat(zero_point[channel]) : 0.0f;
-        RoundToHalf(y + first, count, [=](size_t i) { return divide(in[i]) - negated; });
-      } else {
-        const T zp = zero_point ? zero_point[channel] : T{0};
+    T* out = y + first;
+    const T zp = zero_point ? zero_point[channel] : T{};
+    const auto zero = [=](size_t) { return zp; };
+    if constexpr (kIsHalf<T>) {
+      const float negated = 0.0f - ToFloat(zp);
+      Divisor(scale[channel]).Apply([=](auto divide) {
+        if (negated == 0.0f) {
+          RoundToHalf(out, count, [=](size_t i) { return divide(in[i]); });
+        } else {
+          RoundToHalf(out, count, [=](size_t i) { return divide(in[i]) - negated; });
+        }
+      });
+    } else if constexpr (sizeof(T) < 4) {
+      WithClampedRatio(scale[channel], kMin<T> - static_cast<float>(zp), kMax<T> - static_cast<float>(zp),
+                       [=](auto ratio) {
+                         StoreCodes(
+                             out, count, [=](size_t i) { return BitCast<uint32_t>(ratio(in[i]) + kMagicFloat); }, zero);
+                       });
+    } else {
+      Divisor(scale[channel]).Apply([=](auto divide) {
         QuantizeIntegers(
-            y + first, count, [=](size_t i) { return divide(in[i]); }, [=](size_t) { return zp; });
-      }
-    });
+            out, count, [=](size_t i) { return divide(in[i]); }, zero);
+      });
+    }
   };
   const auto varying = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;

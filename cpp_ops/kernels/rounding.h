@@ -49,6 +49,8 @@ class Divisor {
     const uint32_t scale_bits = BitCast<uint32_t>(scale);
     exact_ = (scale_bits & kMantissa) == 0 && normal(scale_bits) && normal(BitCast<uint32_t>(reciprocal_));
   }
+  bool exact() const { return exact_; }
+
   // Calls body(divide), where divide(x) is x / scale.
   template <class Body>
   void Apply(Body body) const {
@@ -67,15 +69,54 @@ class Divisor {
   bool exact_;
 };
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+inline constexpr bool kHasFma = true;
+inline float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#else
+inline constexpr bool kHasFma = false;
+inline float Fma(float a, float b, float c) { return a * b + c; }  // never called
+#endif
+
+// Calls body(ratio), where ratio(x) has the nearest integer of x / scale clamped to [low, high], and NaN gives low. The
+// bounds are integers below 2^22.
+//
+// With FMA the quotient takes three multiplications: for r = 1 / scale rounded to nearest, q = x r and e = x - q scale
+// (exact), q + e r is x / scale rounded to nearest (Markstein). That needs no operand near the ends of float's range:
+// hence the limits on scale, and x clamped instead of the quotient. A clamped x gives low (1 + 2^-24) at most, which
+// rounds to low; a quotient so small that e is not exact rounds to zero anyway.
+template <class Body>
+void WithClampedRatio(float scale, float low, float high, Body body) {
+  const float reciprocal = 1.0f / scale;
+  const Divisor divisor(scale);
+  if (kHasFma && !divisor.exact() && scale > 0x1p-60f && scale < 0x1p60f) {
+    const float lowest = low * scale;
+    const float highest = high * scale;
+    body([=](float x) {
+      float v = x > lowest ? x : lowest;
+      v = v < highest ? v : highest;
+      const float q = v * reciprocal;
+      return Fma(Fma(-q, scale, v), reciprocal, q);
+    });
+    return;
+  }
+  divisor.Apply([=](auto divide) {
+    body([=](float x) {
+      const float q = divide(x);
+      const float v = q > low ? q : low;  // in this order: NaN > low is false
+      return v < high ? v : high;
+    });
+  });
+}
+
 // float32 -> bfloat16, nearest even; infinities and overflow saturate, NaN becomes a quiet NaN of the same sign.
-inline uint16_t ToBFloat16(float value) {
+inline int32_t ToBFloat16Bits(float value) {
   const int32_t bits = BitCast<int32_t>(value);
   const int32_t magnitude = bits & 0x7fffffff;
   const int32_t sign = (bits >> 16) & 0x8000;
   constexpr int32_t kLast = 0x7f7f7fff;  // the last magnitude that rounds to a finite bfloat16
   const int32_t finite = magnitude < kLast ? magnitude : kLast;
   const int32_t rounded = (finite + 0x7fff + ((finite >> 16) & 1)) >> 16;
-  return static_cast<uint16_t>((magnitude > 0x7f800000 ? 0x7fc0 : rounded) | sign);
+  return (magnitude > 0x7f800000 ? 0x7fc0 : rounded) | sign;
 }
 
 inline float FromBFloat16(uint16_t bits) { return BitCast<float>(static_cast<uint32_t>(bits) << 16); }

@@ -197,6 +197,36 @@ void TestIntegers(const char* name) {
   }
 }
 
+// Around every tie, for many scales: a quotient that is off by its last bit rounds the other way.
+template <class T>
+void TestTies(const char* name) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 400; ++round) {
+    const int exponent = static_cast<int>(random() % 130) - 65;
+    const float scale = std::ldexp(1.0f + static_cast<float>(random() % 8388608) * 0x1p-23f, exponent);
+    std::vector<float> x;
+    for (int k = -300; k <= 300; ++k) {
+      const double steps = k % 2 ? k : static_cast<double>(static_cast<int>(random() % 131072) - 65536);
+      uint32_t bits = BitsOf(static_cast<float>((steps + 0.5) * static_cast<double>(scale)));
+      for (int offset = -2; offset <= 2; ++offset) x.push_back(FromBits(bits + static_cast<uint32_t>(offset)));
+    }
+    const T zero_point = static_cast<T>(random());
+    const Blocks blocks{1, 1, x.size()};
+    std::vector<T> q(x.size());
+    std::vector<float> fixed(x.size());
+    const double low = static_cast<double>(std::numeric_limits<T>::min()) - zero_point;
+    const double high = static_cast<double>(std::numeric_limits<T>::max()) - zero_point;
+    BestKernels().of<T>().quantize(x.data(), q.data(), &scale, &zero_point, blocks, 0, x.size());
+    BestKernels().fix_neuron(x.data(), fixed.data(), &scale, &low, &high, blocks, 0, x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const T want = NaiveQuantize(x[i], scale, zero_point);
+      Check(q[i] == want, name, x[i], static_cast<double>(q[i]), static_cast<double>(want));
+      const float back = static_cast<float>(static_cast<int>(want) - static_cast<int>(zero_point)) * scale;
+      Check(BitsOf(fixed[i]) == BitsOf(back), name, x[i], fixed[i], back);
+    }
+  }
+}
+
 template <class T>
 void TestHalfLayouts(const char* name) {
   std::mt19937 random(11);
@@ -237,6 +267,10 @@ int main() {
   TestEveryPattern<BFloat16>("bfloat16 patterns");
   TestHalfLayouts<Float16>("float16");
   TestHalfLayouts<BFloat16>("bfloat16");
+  TestTies<uint8_t>("uint8 ties");
+  TestTies<int8_t>("int8 ties");
+  TestTies<uint16_t>("uint16 ties");
+  TestTies<int16_t>("int16 ties");
   TestIntegers<uint8_t>("uint8");
   TestIntegers<int8_t>("int8");
   TestIntegers<uint16_t>("uint16");
