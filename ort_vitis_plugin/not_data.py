@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Magnitudes that stand for infinity, by element type.
 LARGEST = 1e30
-ENDLESS = {TensorProto.FLOAT: LARGEST, TensorProto.FLOAT16: 65000.0}
+ENDLESS: dict[int, float] = {TensorProto.FLOAT: LARGEST, TensorProto.FLOAT16: 65000.0}
 # exp(-50) is 2e-22: what lies so far below the rest does not show beside it.
 LEAST_FILL = -50.0
 
