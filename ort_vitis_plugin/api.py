@@ -8,6 +8,7 @@ from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .call_options import CallOptions
+from .data_readers import CHANNELS_LAST
 from .declarations import (
     Adjuster,
     Calibrator,
@@ -46,6 +47,7 @@ from .sketch import Sketch
 from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
 
 __all__ = [
+    "CHANNELS_LAST",
     "Adjuster",
     "Bound",
     "CalibraterBase",

@@ -18,6 +18,9 @@ Feed = dict[str, NDArray[Any]]
 _FLOATS: dict[int, np.dtype[Any]] = {TensorProto.FLOAT: np.dtype(np.float32), TensorProto.FLOAT16: np.dtype(np.float16)}
 _SEED = 20240229
 
+CHANNELS_LAST = "ort_vitis_plugin.channels_last"  # metadata of a model: its inputs that were converted, one a line
+KEPT, TO_LAST, TO_FIRST = (0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2)
+
 
 class RandomDataReader:
     """One seeded sample (or ``samples``) of random values for every input of a model.
@@ -154,9 +157,18 @@ def _shape(value: Any, given: tuple[int, ...] | None) -> tuple[int, ...]:
     return tuple(dim.dim_value if dim.dim_value > 0 else unknown.get(axis, 1) for axis, dim in enumerate(dims))
 
 
+def channels_last(model: ModelProto) -> set[str]:
+    """Inputs that were converted to channels last, as the conversion wrote into the model."""
+    return {name for entry in model.metadata_props if entry.key == CHANNELS_LAST for name in entry.value.split("\n")}
+
+
 def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
-    """A sample as ``model`` takes it: float32 for float16 and back, channels first for channels last and back."""
+    """A sample as ``model`` takes it: float32 for float16 and back, channels first for channels last and back.
+
+    Where a shape fits either way (3x3x3), it is channels first, as the model was before its conversion.
+    """
     adapted = dict(feed)
+    converted = channels_last(model)
     for value in model.graph.input:
         array = adapted.get(value.name)
         if not isinstance(array, np.ndarray) or not value.type.HasField("tensor_type"):
@@ -165,13 +177,17 @@ def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
         if wanted is not None and array.dtype in _FLOATS.values() and array.dtype != wanted:
             array = array.astype(wanted)
         dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if array.ndim == 4 == len(dims) and list(array.shape[1:]) != dims[1:]:
-            for order in ((0, 2, 3, 1), (0, 3, 1, 2)):
-                if [array.shape[axis] for axis in order[1:]] == dims[1:]:
-                    array = np.ascontiguousarray(np.transpose(array, order))
-                    break
+        if array.ndim == 4 == len(dims):
+            orders = [KEPT, TO_LAST, TO_FIRST] if value.name not in converted else [TO_LAST, KEPT]
+            order = next((order for order in orders if _fits([array.shape[axis] for axis in order], dims)), KEPT)
+            array = array if order == KEPT else np.ascontiguousarray(np.transpose(array, order))
         adapted[value.name] = array
     return adapted
+
+
+def _fits(sizes: Sequence[int], dims: Sequence[int]) -> bool:
+    """Whether all but the batch are as declared; 0 and below are unknown."""
+    return all(dim in (size, 0) or dim < 0 for size, dim in zip(sizes[1:], dims[1:], strict=True))
 
 
 class Samples:
@@ -276,7 +292,8 @@ def _check_array(name: str, array: Any, declared: Any) -> None:
         return
     dims: Sequence[Any] = declared.shape.dim
     if len(dims) != given.ndim or any(
-        dim.HasField("dim_value") and dim.dim_value not in (size, -1) for dim, size in zip(dims, given.shape, strict=False)
+        dim.HasField("dim_value") and dim.dim_value not in (size, -1)
+        for dim, size in zip(dims, given.shape, strict=False)
     ):
         wanted = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]
         raise CalibrationError(f"the reader feeds {name} with shape {list(given.shape)}, but the model takes {wanted}")

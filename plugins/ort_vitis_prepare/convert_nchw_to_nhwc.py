@@ -3,7 +3,8 @@
     x[N, C, H, W]  ->  x[N, H, W, C], Transpose(perm = [0, 3, 1, 2]) behind it
 
 An image has rank 4 and C in 1, 3, 4, or C < H and C < W. All image inputs convert, or none; other inputs, and all
-outputs, keep name and layout. The values are moved, not computed: outputs are equal.
+outputs, keep name and layout. Which inputs converted is written into the model's metadata. The values are moved, not
+computed: outputs are equal.
 """
 # SPDX-License-Identifier: MIT
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from onnx import ModelProto, TensorShapeProto
 
-from ort_vitis_plugin.api import Graph, Report, Run, Stage, attribute, transform
+from ort_vitis_plugin.api import CHANNELS_LAST, Graph, Report, Run, Stage, attribute, transform
 
 TO_NCHW = [0, 3, 1, 2]
 CHANNELS = (1, 3, 4)
@@ -56,6 +57,7 @@ def _convert_all(graph: Graph) -> tuple[int, str]:
         return 0, f"NHWC: no input converted, because {', '.join(stuck)} is a graph output too and keeps its layout"
     if not images:
         return 0, "NHWC: no input is an NCHW image: nothing to convert"
+    graph.model.metadata_props.add(key=CHANNELS_LAST, value="\n".join(images))
     return len(images), "NHWC: " + "; ".join([_convert(graph, name) for name in images])
 
 

@@ -1,11 +1,12 @@
 """Time of every float-graph transform on 1,000 and on 4,000 nodes; the ratio may be 5 at most.
 
-Processor seconds of the best of five rounds. Run: PYTHONPATH=.:plugins python tests/benchmarks/bench_transforms.py
+Processor seconds, median of seven rounds. Run: PYTHONPATH=.:plugins python tests/benchmarks/bench_transforms.py
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from ort_vitis_prepare.split_large_pool import split_large_pool
 from ort_vitis_prepare.split_to_slice import split_to_slice
 
 LIMIT = 5.0
+ROUNDS = 7
 SIZES = (1000, 4000)
 Block = Callable[[str, str], list[NodeProto]]
 
@@ -129,25 +131,29 @@ CASES: dict[str, tuple[Transform, Callable[[int], ModelProto]]] = {
 
 
 def seconds(step: Transform, model: ModelProto) -> tuple[float, int]:
-    """Processor seconds from model to model, and the number of rewrites."""
+    """Processor seconds from model to model, without garbage collection (as timeit), and the number of rewrites."""
+    gc.collect()
+    gc.disable()
     start = time.process_time()
     graph = Graph(model)
     rewrites = step(graph)
     graph.to_model()
-    return time.process_time() - start, rewrites
+    spent = time.process_time() - start
+    gc.enable()
+    return spent, rewrites
 
 
-def best(step: Transform, models: list[ModelProto]) -> list[tuple[float, int]]:
-    """The fastest of five rounds for every size; sizes take turns, so that other load meets all alike."""
-    rounds = [[seconds(step, model) for model in models] for _ in range(5)]
-    return [min(times) for times in zip(*rounds, strict=True)]
+def measure(step: Transform, models: list[ModelProto]) -> list[tuple[float, int]]:
+    """The median of the rounds for every size; sizes take turns, so that other load meets all alike."""
+    rounds = [[seconds(step, model) for model in models] for _ in range(ROUNDS)]
+    return [sorted(times)[ROUNDS // 2] for times in zip(*rounds, strict=True)]
 
 
 def main() -> int:
     """Print a row per transform; 1 when a ratio is above the limit."""
     worst = 0.0
     for name, (step, build) in CASES.items():
-        (small, few), (large, many) = best(step, [build(size) for size in SIZES])
+        (small, few), (large, many) = measure(step, [build(size) for size in SIZES])
         if not few or many < few:
             raise SystemExit(f"{name} rewrites {few} and {many} times: the benchmark does not reach it")
         ratio = large / small

@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from ort_vitis_plugin.api import Report, Run
+from ort_vitis_plugin.data_readers import channels_last
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import graph, op_types, opsets, random_feeds, run_model
 from ort_vitis_prepare.convert_nchw_to_nhwc import convert_nchw_to_nhwc, nchw_to_nhwc
@@ -94,6 +95,13 @@ def test_inputs_that_are_no_images_stay() -> None:
     head = "t (float[1, 3, 8, 8] x, float[1, 5] s, float[1, 3, 8, 8] k) => (float[] y, float[] z)"
     result = convert_nchw_to_nhwc(graph(head + " { y = Add(x, k) z = Relu(s) }"))
     assert [dims(result, position) for position in range(3)] == [[1, 8, 8, 3], [1, 5], [1, 8, 8, 3]]
+
+
+def test_the_model_remembers_which_inputs_converted() -> None:
+    head = "t (float[1, 3, 8, 8] x, float[1, 5] s, float[1, 3, 8, 8] k) => (float[] y, float[] z)"
+    result = convert_nchw_to_nhwc(graph(head + " { y = Add(x, k) z = Relu(s) }"))
+    assert channels_last(result) == {"x", "k"}
+    assert channels_last(graph("t (float[1, 5] s) => (float[] z) { z = Relu(s) }")) == set()
 
 
 def test_readers_inside_sub_graphs() -> None:

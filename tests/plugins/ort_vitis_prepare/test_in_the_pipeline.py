@@ -105,6 +105,24 @@ def test_channels_last() -> None:
     assert any("takes channels last" in note for note in results[0].report.notes)
 
 
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [("N, 3, H, W", (1, 3, 8, 6)), ("1, 3, 3, 3", (1, 3, 3, 3)), ("1, 4, 4, 4", (1, 4, 4, 4))],
+    ids=["dynamic", "3x3x3", "4x4x4"],
+)
+def test_channels_last_where_the_shape_does_not_tell(declared: str, given: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(0)
+    w = generator.standard_normal((5, given[1], 3, 3)).astype(np.float32)
+    source = model("y = Conv<pads = [1, 1, 1, 1]>(x, w)", f"float[{declared}] x", w=w)
+    feeds = [{"x": generator.standard_normal(given).astype(np.float32)} for _ in range(3)]
+    result = vitis.quantize_static(
+        source, None, networks.FeedReader(feeds), enable_dpu=True, convert_nchw_to_nhwc=True, print_summary=False
+    )
+    assert result.report.sqnr["y"] > 20
+    moved = {"x": np.moveaxis(feeds[0]["x"], 1, 3)}
+    assert networks.sqnr(run_model(source, feeds[0])["y"], run_model(result.model, moved)["y"]) > 20
+
+
 def test_float16() -> None:
     source = model("h = Conv(x, w) y = Relu(h)", "float16[1, 4, 8, 8] x", "float16[] y", w=V.astype(np.float16))
     feeds = [{"x": np.random.default_rng(seed).standard_normal((1, 4, 8, 8)).astype(np.float16)} for seed in range(4)]
