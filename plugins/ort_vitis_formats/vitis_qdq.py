@@ -43,8 +43,8 @@ class VitisQDQQuantizer(PlannedQDQQuantizer):
         return True
 
     def bias_kind(self, weight: QType) -> QType | None:
-        """int32 with a scale of its own, unless the device or a half-float weight type says otherwise."""
-        if self.run.target.bias_as_weight or not weight.is_integer or weight.bits == 32:
+        """int32 with a scale of its own, unless the device, a half-float weight type or the 8-bit library says no."""
+        if self.run.target.bias_as_weight or not weight.is_integer or weight.bits == 32 or not self._is_vitis(weight):
             return weight
         return qtype("QInt32")
 
