@@ -10,6 +10,7 @@ Run: python tests/benchmarks/bench_solver.py
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from collections.abc import Callable
@@ -135,6 +136,7 @@ def main() -> int:
             spent = []
             for _ in range(ROUNDS):
                 network = build(size)
+                gc.collect()
                 begin = time.process_time()
                 solution = solve(network.start, network.costs, (), network.bounds)
                 spent.append(time.process_time() - begin)
