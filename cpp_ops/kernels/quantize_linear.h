@@ -68,23 +68,26 @@ void QuantizeIntegers(T* y, size_t count, Ratio ratio, Zero zero) {
 template <class Value>
 void RoundToFloat16(Float16* __restrict y, size_t count, Value value) {
 #if VITIS_HAS_F16C
-  constexpr size_t kWidth = 8;
+  constexpr size_t kWidth = 16;
+  const __m256 limit = _mm256_set1_ps(65504.0f);
+  const auto round = [=](__m256 v) {
+    v = _mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), _mm256_min_ps(limit, v));
+    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  };
   float wide[kStage];
   for (size_t first = 0; first < count; first += kStage) {
     const size_t n = count - first < kStage ? count - first : kStage;
     for (size_t i = 0; i < n; ++i) wide[i] = value(first + i);
     size_t i = 0;
-    const __m256 limit = _mm256_set1_ps(65504.0f);
     for (; i + kWidth <= n; i += kWidth) {
-      __m256 v = _mm256_loadu_ps(wide + i);
-      v = _mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), _mm256_min_ps(limit, v));  // NaN passes both
-      __m128i half = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-      // The processor keeps part of a NaN's payload; ours is always the same quiet NaN.
-      const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi16(0x7fff));
-      const __m128i nan = _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(0x7c00));
-      const __m128i quiet = _mm_or_si128(_mm_andnot_si128(_mm_set1_epi16(0x7fff), half), _mm_set1_epi16(0x7e00));
-      half = _mm_blendv_epi8(half, quiet, nan);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i), half);
+      const __m256 a = _mm256_loadu_ps(wide + i);
+      const __m256 b = _mm256_loadu_ps(wide + i + 8);
+      if (_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) == 0) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i), round(a));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i + 8), round(b));
+      } else {  // the processor would keep part of a NaN's payload; ours is always the same quiet NaN
+        for (size_t k = i; k < i + kWidth; ++k) y[first + k].bits = static_cast<uint16_t>(ToFloat16Bits(wide[k]));
+      }
     }
     for (; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(ToFloat16Bits(wide[i]));
   }
@@ -103,14 +106,47 @@ void RoundToHalf(Float16* y, size_t count, Value value) {
   RoundToFloat16(y, count, value);
 }
 
+#if VITIS_HAS_F16C
+// Sixteen floats without a NaN, clamped to what is finite: adding half of the last place rounds.
+inline __m256i RoundToBFloat16(const float* wide) {
+  const __m256 limit = _mm256_castsi256_ps(_mm256_set1_epi32(0x7f7f0000));
+  const auto round = [=](const float* eight) {
+    const __m256 v = _mm256_min_ps(limit, _mm256_loadu_ps(eight));
+    const __m256i bits = _mm256_castps_si256(_mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), v));
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
+  };
+  return _mm256_permute4x64_epi64(_mm256_packus_epi32(round(wide), round(wide + 8)), 0xd8);
+}
+#endif
+
 template <class Value>
 void RoundToHalf(BFloat16* __restrict y, size_t count, Value value) {
+#if VITIS_HAS_F16C
+  constexpr size_t kWidth = 16;
+  float wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = value(first + i);
+    size_t i = 0;
+    for (; i + kWidth <= n; i += kWidth) {
+      const __m256 nan = _mm256_cmp_ps(_mm256_loadu_ps(wide + i), _mm256_loadu_ps(wide + i + 8), _CMP_UNORD_Q);
+      if (_mm256_movemask_ps(nan) == 0) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + first + i), RoundToBFloat16(wide + i));
+      } else {
+        for (size_t k = i; k < i + kWidth; ++k) y[first + k].bits = static_cast<uint16_t>(ToBFloat16Bits(wide[k]));
+      }
+    }
+    for (; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(ToBFloat16Bits(wide[i]));
+  }
+#else
   int32_t wide[kStage];
   for (size_t first = 0; first < count; first += kStage) {
     const size_t n = count - first < kStage ? count - first : kStage;
     for (size_t i = 0; i < n; ++i) wide[i] = ToBFloat16Bits(value(first + i));
     for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
   }
+#endif
 }
 
 inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
