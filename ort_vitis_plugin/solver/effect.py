@@ -1,7 +1,8 @@
 """What a tensor's relative error costs its readers: an addend counts by its share of the sum.
 
 In z = a + b an error of ``a`` is an error of z, so relative to z it is the error relative to a, times ms(a) / ms(z)
-with ms the mean square. A small constant beside a large activation may then lose all its bits before the activation clips.
+with ms the mean square. A small constant beside a large activation may then lose all its bits before the activation
+clips.
 """
 # SPDX-License-Identifier: MIT
 
