@@ -101,6 +101,7 @@ def test_no_pair_inside_conv_relu(recommended: vitis.Result) -> None:
     assert readers(recommended.model, nodes["conv2"]) == ["QuantizeLinear"]
 
 
+@pytest.mark.option("RemoveQDQConvLeakyRelu")
 def test_leaky_relu_fuses_on_request() -> None:
     model = quantize(RemoveQDQConvLeakyRelu=True).model
     assert readers(model, by_name(model)["conv2"]) == ["LeakyRelu"]
@@ -134,12 +135,14 @@ def test_pools_share_a_position(recommended: vitis.Result) -> None:
     assert found["l"] == found.get("g", found["l"])
 
 
+@pytest.mark.option("SimulateDPU")
 def test_simulation_can_be_left_out() -> None:
     model = quantize(SimulateDPU=False).model
     assert "HardSigmoid" not in {node.op_type for node in model.graph.node}
     assert "p_Mul" not in by_name(model)
 
 
+@pytest.mark.option("ConvertSoftmaxToDPUVersion")
 def test_the_softmax_of_the_dpu_is_one_operation() -> None:
     result = quantize(ConvertSoftmaxToDPUVersion=True)
     found = scales(result.model)

@@ -69,6 +69,8 @@ def transforms(source: ModelProto, *, enable_dpu: bool = True, **options: Any) -
     return result.report.transforms
 
 
+@pytest.mark.option("ConvertSplitToSlice", "FuseInstanceNorm", "FuseL2Norm", "ConvertClipToRelu", "ReplaceClip6Relu")
+@pytest.mark.option("RemoveInputInit", "ConvertBNToConv", "ConvertReduceMeanToGlobalAvgPool", "SplitLargeKernelPool")
 @pytest.mark.parametrize("key", SWITCHES)
 def test_switch(key: str) -> None:
     source, default, npu_only = SWITCHES[key]
@@ -83,6 +85,7 @@ def test_equalization_is_an_argument() -> None:
     assert "CrossLayerEqualization" in transforms(source, IncludeCLE=True)
 
 
+@pytest.mark.option("convert_nchw_to_nhwc")
 def test_channels_last() -> None:
     """The caller's NCHW samples and NHWC ones calibrate alike; the result takes NHWC."""
     calibration = networks.digits(calibration=20, evaluation=0).calibration
@@ -123,6 +126,7 @@ def test_channels_last_where_the_shape_does_not_tell(declared: str, given: tuple
     assert networks.sqnr(run_model(source, feeds[0])["y"], run_model(result.model, moved)["y"]) > 20
 
 
+@pytest.mark.option("convert_fp16_to_fp32")
 def test_float16() -> None:
     source = model("h = Conv(x, w) y = Relu(h)", "float16[1, 4, 8, 8] x", "float16[] y", w=V.astype(np.float16))
     feeds = [{"x": np.random.default_rng(seed).standard_normal((1, 4, 8, 8)).astype(np.float16)} for seed in range(4)]
@@ -145,6 +149,7 @@ def accuracy(name: str, **arguments: Any) -> tuple[float, float]:
     return float(np.mean(found.argmax(1) == known.labels)) * 100, networks.sqnr(expected, found)
 
 
+@pytest.mark.option("include_cle")
 @pytest.mark.parametrize("steps", [1, -1])
 def test_equalization_rescues_a_depthwise_network(steps: int) -> None:
     name = "depthwise_skewed"

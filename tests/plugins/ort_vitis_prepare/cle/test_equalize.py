@@ -301,6 +301,7 @@ def test_small_channels(options: dict[str, Any], expected: float) -> None:
     assert edited.array("w")[0] == pytest.approx(expected)  # type: ignore[index]
 
 
+@pytest.mark.option("CLEScaleAppendBias")
 def test_a_bias_counts_in_the_range() -> None:
     constants = {
         "w": np.ones((1, 1, 1, 1), np.float32),
@@ -314,6 +315,7 @@ def test_a_bias_counts_in_the_range() -> None:
     assert equalize(without, run(CLEScaleAppendBias=False)) == 0
 
 
+@pytest.mark.option("CLESteps")
 def test_more_steps_settle_a_chain() -> None:
     body = "a = Conv(x, w) b = Relu(a) c = Conv(b, u) d = Relu(c) e = Conv(d, v) y = Relu(e)"
     model = network(body, w=(8, 4, 1, 1), u=(8, 8, 1, 1), v=(8, 8, 1, 1))
