@@ -10,21 +10,59 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from ort_vitis_plugin.report import Report
-
-# Verb: where its function lies in a bundled plugin, and what it says of itself.
+# Verb: where its function lies, what it takes beside the model, and what it does.
 CONVERTERS = {
-    "convert-fp16-to-fp32": ("ort_vitis_prepare.convert_fp16_to_fp32:convert_fp16_to_fp32", "float16 to float32"),
-    "convert-nchw-to-nhwc": ("ort_vitis_prepare.convert_nchw_to_nhwc:convert_nchw_to_nhwc", "images channels last"),
+    "convert-fp16-to-fp32": (
+        "ort_vitis_prepare.convert_fp16_to_fp32:convert_fp16_to_fp32",
+        "report",
+        "float16 to float32",
+    ),
+    "convert-nchw-to-nhwc": (
+        "ort_vitis_prepare.convert_nchw_to_nhwc:convert_nchw_to_nhwc",
+        "report",
+        "let image inputs take channels last",
+    ),
+    "convert-vitis-to-standard": (
+        "ort_vitis_plugin.convert:vitis_to_standard",
+        "skips",
+        "Vitis QDQ and FixNeuron to ONNX's QuantizeLinear and DequantizeLinear",
+    ),
+    "convert-standard-to-vitis": (
+        "ort_vitis_plugin.convert:standard_to_vitis",
+        "skips",
+        "ONNX's QuantizeLinear and DequantizeLinear to Vitis QDQ",
+    ),
+    "convert-qdq-to-qoperator": (
+        "ort_vitis_plugin.convert:qdq_to_qoperator",
+        "skips",
+        "quantize/dequantize pairs to quantized operators",
+    ),
+    "convert-quantized-to-float": (
+        "ort_vitis_plugin.convert:quantized_to_float",
+        "skips",
+        "undo quantization: remove the pairs",
+    ),
+    "convert-domain": (
+        "ort_vitis_plugin.convert:rename_ops",
+        "domain",
+        "custom ops between com.vai.quantize and com.amd.quark",
+    ),
+    "remove-initializers-from-inputs": (
+        "ort_vitis_plugin.convert:remove_initializers_from_inputs",
+        "",
+        "weights that are listed as graph inputs become constants",
+    ),
 }
 
 
 def add(verbs: Any) -> None:
     """Declare the verbs."""
-    for verb, (home, text) in CONVERTERS.items():
-        parser: argparse.ArgumentParser = verbs.add_parser(verb, help=text)
-        parser.set_defaults(answer=answer, home=home)
+    for verb, (home, takes, text) in CONVERTERS.items():
+        parser: argparse.ArgumentParser = verbs.add_parser(verb, help=text, description=text)
+        parser.set_defaults(answer=answer, home=home, takes=takes)
         _files(parser)
+        if takes == "domain":
+            parser.add_argument("--domain", default="com.vai.quantize", help="the domain that the ops shall have")
     parser = verbs.add_parser("preprocess", help="onnxruntime's quant_pre_process: shapes and graph optimization")
     parser.set_defaults(answer=answer_preprocess)
     _files(parser)
@@ -66,9 +104,15 @@ def answer(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.loading import load_model
     from ort_vitis_plugin.report import Report
 
-    report: Report = Report()
-    model = converter(arguments.home)(load_model(arguments.model), report)
-    for text in report.notes:
+    report = Report()
+    extra: dict[str, list[Any]] = {
+        "report": [report],
+        "skips": [report.skips],
+        "domain": [getattr(arguments, "domain", None)],
+        "": [],
+    }
+    model = converter(arguments.home)(load_model(arguments.model), *extra[arguments.takes])
+    for text in (*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)):
         print(text)
     save(model, arguments.output, arguments.model, external_data=arguments.external_data)
     return 0

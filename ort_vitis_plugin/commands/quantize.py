@@ -50,6 +50,7 @@ def add(verbs: Any) -> None:
         help="calibration samples: an .npz with an array [N, ...] per input, or a folder of one .npy/.npz per sample; "
         "without it one random sample calibrates, for trying out only",
     )
+    parser.add_argument("--calibration", metavar="FILE", help="what `ort-vitis calibrate` wrote, in place of --data")
     add_configuration(parser)
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON too")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no tables")
@@ -116,6 +117,10 @@ def answer(arguments: argparse.Namespace) -> int:
 
     keywords = configuration(arguments, shared_catalog())
     reader = samples(arguments.data, arguments.model)
+    if arguments.calibration is not None:
+        from ort_vitis_plugin.calibration import Calibration
+
+        keywords["calibration"] = Calibration.load(arguments.calibration)
     result = quantize_static(arguments.model, arguments.output, reader, **keywords)
     if not arguments.quiet:
         result.report.print()

@@ -224,6 +224,47 @@ def test_converters_write_a_model(folder: Path, capsys: pytest.CaptureFixture[st
     assert "BatchNormalization" not in op_types(folder / "clean.onnx")
 
 
+def test_tools_for_quantized_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("quantize model.onnx -o v.onnx --data samples.npz --format VitisQuantFormat.QDQ -q") == 0
+    verbs = {
+        "convert-standard-to-vitis s.onnx -o back.onnx": "VitisQuantizeLinear",
+        "convert-domain v.onnx -o k.onnx --domain com.amd.quark": "ExtendedQuantizeLinear",
+        "convert-quantized-to-float v.onnx -o f.onnx": "Conv",
+        "remove-initializers-from-inputs model.onnx -o i.onnx": "Conv",
+    }
+    assert run("quantize model.onnx -o s.onnx --data samples.npz --preset cpu -q") == 0
+    for line, expected in verbs.items():
+        assert run(line) == 0
+        assert expected in op_types(folder / line.split()[3])
+    assert "VitisQuantizeLinear" not in op_types(folder / "f.onnx")
+    assert run("convert-vitis-to-standard back.onnx -o again.onnx") == 0
+    assert "QuantizeLinear" in op_types(folder / "again.onnx")
+    assert run("convert-qdq-to-qoperator s.onnx -o q.onnx") == 0
+    assert "QLinearConv" in op_types(folder / "q.onnx")
+    capsys.readouterr()
+    for one, other in (("s.onnx", "again.onnx"), ("v.onnx", "k.onnx")):
+        assert run(f"evaluate {one} {other} --data samples.npz") == 0
+        assert "inf dB" in capsys.readouterr().out
+
+
+def test_dump_writes_codes(folder: Path) -> None:
+    assert run("quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn -q") == 0
+    assert run("dump q.onnx --data samples.npz -o codes") == 0
+    assert (folder / "codes" / "index.json").is_file()
+    assert list((folder / "codes").glob("*.bin"))
+
+
+def test_one_calibration_serves_many_configurations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("calibrate model.onnx -o c.npz --data samples.npz") == 0
+    assert "8 samples" in capsys.readouterr().out
+    for name, method in (("a", "MinMSE"), ("b", "MinMax")):
+        assert run(f"quantize model.onnx -o {name}.onnx --calibration c.npz --method {method} -q") == 0
+        assert run(f"quantize model.onnx -o {name}2.onnx --data samples.npz --method {method} -q") == 0
+        assert (folder / f"{name}.onnx").read_bytes() == (folder / f"{name}2.onnx").read_bytes()
+    assert run("quantize model.onnx -o q.onnx --calibration none.npz") == 1
+    assert "none.npz" in capsys.readouterr().err
+
+
 def test_module_runs_as_a_program(folder: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "ort_vitis_plugin", "explain", "MinMSE"],
