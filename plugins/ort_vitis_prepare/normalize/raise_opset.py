@@ -99,7 +99,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
 def _needed(run: Run) -> int:
     overrides = run.options["TensorQuantOverrides"] or {}
     per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
-    return max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, run.format.quantizer.minimum_opset)
+    return max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, int(run.format.quantizer.minimum_opset))
 
 
 def raise_for(model: ModelProto, run: Run) -> ModelProto:
