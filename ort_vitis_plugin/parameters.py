@@ -176,7 +176,11 @@ class ErrorCurve:
         near = (round(at_low), round(at_high), round(proportional), math.ceil(at_low), math.floor(at_high))
         zeros = list(dict.fromkeys(min(max(zero, qmin), qmax) for zero in near))
         covering = [zero for zero in zeros if (qmin - zero) * step <= low and high <= (qmax - zero) * step]
-        return covering if self.never_clips and covering else zeros
+        if self.kind.is_wide and covering:
+            # With codes to spare at both ends, samples to come may lie beyond either.
+            shared = min(max(round(proportional), qmin), qmax)
+            covering = [shared] if shared in covering else covering
+        return covering if (self.never_clips or self.kind.is_wide) and covering else zeros
 
     def _covers(self, position: int, low: float, high: float) -> bool:
         qmin, qmax = self.limits

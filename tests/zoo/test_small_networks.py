@@ -110,17 +110,10 @@ def test_more_bits_give_more_decibels(name: str) -> None:
     assert found["A8W8"] < found["A16W8"] <= found["A16W16"], found
 
 
-# Steps of least error clip what calibration did not see. Decibels of 16-bit integers are those of the samples that
-# calibrated; 32 bits have room to spare, so theirs are those of unseen digits, as those of the floats are.
 @pytest.mark.parametrize("name", ["digits", "transformer"])
-@pytest.mark.parametrize(("kind", "least"), [("A32W32", 60), ("float16", 52), ("bfloat16", 35)])
+@pytest.mark.parametrize(("kind", "least"), [("A16W16", 60), ("A32W32", 60), ("float16", 52), ("bfloat16", 35)])
 def test_wide_types_reach_their_decibels(name: str, kind: str, least: float) -> None:
     assert sqnr(of_kind(name, kind), name) >= least
-
-
-@pytest.mark.parametrize("name", ["digits", "transformer"])
-def test_sixteen_bit_integers_reach_their_decibels(name: str) -> None:
-    assert of_kind(name, "A16W16").report.sqnr["logits"] >= 60
 
 
 @pytest.mark.parametrize("name", ["digits", "transformer"])
