@@ -113,6 +113,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     dequantize_op = "DequantizeLinear"
     fuses_pairs = False
     power_of_two_scales = False
+    takes_float16 = True
     minimum_opset = 0
 
     def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:

@@ -115,9 +115,14 @@ def check_weights(graph: Graph, run: Run) -> None:
 
 
 def check_floats(graph: Graph, run: Run) -> None:
-    """A model of float64 has nothing that these formats can quantize."""
+    """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
     selected = [node for node in graph if run.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
+    if TensorProto.FLOAT16 in kinds and not run.format.quantizer.takes_float16:
+        raise UnsupportedError(
+            f"{full_name(run.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
+            "or use QuantFormat.QDQ"
+        )
     if TensorProto.DOUBLE in kinds and not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}:
         raise UnsupportedError(
             "the model computes in float64 (double), which no format can quantize; convert it to float32 first"

@@ -14,6 +14,7 @@ class FixNeuronQuantizer(PlannedQDQQuantizer):
     quantize_op = dequantize_op = "FixNeuron"
     fuses_pairs = True
     power_of_two_scales = True
+    takes_float16 = False
 
     def domain(self, kind: QType) -> str:
         return "ai.onnx.contrib"

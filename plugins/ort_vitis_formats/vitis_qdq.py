@@ -32,6 +32,8 @@ class VitisQDQQuantizer(PlannedQDQQuantizer):
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
 
+    takes_float16 = False
+
     def domain(self, kind: QType) -> str:
         return "com.vai.quantize" if self._is_vitis(kind) else "ai.onnx.contrib"
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper, version_converter
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
 from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, subgraphs
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
-# DequantizeLinear has an axis since 13.
-MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET = 10, 11, 13
+# DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
+MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 19
 
 
 def default_opset(model: ModelProto) -> int:
@@ -96,15 +96,23 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     return raised
 
 
-def _needed(run: Run) -> int:
+def _has_float16(model: ModelProto) -> bool:
+    kinds = {tensor.data_type for tensor in model.graph.initializer}
+    kinds |= {value.type.tensor_type.elem_type for value in (*model.graph.input, *model.graph.value_info)}
+    return TensorProto.FLOAT16 in kinds
+
+
+def _needed(model: ModelProto, run: Run) -> int:
     overrides = run.options["TensorQuantOverrides"] or {}
     per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
-    return max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, int(run.format.quantizer.minimum_opset))
+    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, int(run.format.quantizer.minimum_opset))
+    stays_half = _has_float16(model) and not run.call.convert_fp16_to_fp32
+    return max(needed, FLOAT16_OPSET) if stays_half else needed
 
 
 def raise_for(model: ModelProto, run: Run) -> ModelProto:
     """Raise the model to what the request needs."""
-    return raise_opset(model, _needed(run))
+    return raise_opset(model, _needed(model, run))
 
 
 RAISE_OPSET = ModelTransform(
