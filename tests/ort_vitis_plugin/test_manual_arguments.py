@@ -299,7 +299,8 @@ def test_the_axis_of_channels() -> None:
                 model,
                 per_channel=True,
                 calibrate_method=vitis.CalibrationMethod.MinMax,
-                extra_options={"QDQOpTypePerChannelSupportToAxis": {"MatMul": axis}},
+                # onnxruntime 1.20.1 has no integer kernel for channels along axis 0.
+                extra_options={"QDQOpTypePerChannelSupportToAxis": {"MatMul": axis}, "SelfCheck": False},
             )
         )["w_scale"].size
         for axis in (0, 1)
