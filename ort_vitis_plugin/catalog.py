@@ -135,7 +135,8 @@ class Catalog:
         found += [
             entry
             for entry in self.entries
-            if entry not in found and any(name in (known.key, *known.aliases) for known in declared_options(entry.declaration))
+            if entry not in found
+            and any(name in (known.key, *known.aliases) for known in declared_options(entry.declaration))
         ]
         if not found:
             names = {name_of(entry.key) for entry in self.entries} | self.options.keys()

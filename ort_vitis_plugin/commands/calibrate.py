@@ -25,6 +25,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--data", metavar="FOLDER_OR_NPZ", required=True, help="samples, as for quantize")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that share the samples")
     parser.add_argument("--checkpoint", metavar="FILE", help="go on from this file when broken off")
+    parser.add_argument("--plot", metavar="FOLDER", help="draw each tensor's distribution and its error over positions")
     add_configuration(parser)
 
 
@@ -49,4 +50,11 @@ def answer(arguments: argparse.Namespace) -> int:
         found = calibrate(arguments.model, reader, executor=executor, checkpoint=arguments.checkpoint, **keywords)
     found.save(output)
     print(f"written: {output} ({found.samples} samples, {len(found.sketches)} tensors)")
+    if arguments.plot is not None:
+        from ort_vitis_plugin.plotting import plot
+        from ort_vitis_plugin.types import qtype
+
+        symmetric = bool(keywords["extra_options"].get("ActivationSymmetric", True))
+        drawn = plot(found, arguments.plot, qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
+        print(f"written: {len(drawn)} plots in {arguments.plot}")
     return 0

@@ -1,4 +1,4 @@
-"""Vitis QDQ: VitisQuantizeLinear and VitisDequantizeLinear of com.vai.quantize, for 8, 16 and 32 bits and half floats."""
+"""Vitis QDQ: VitisQuantizeLinear and VitisDequantizeLinear of com.vai.quantize, 8 to 32 bits and half floats."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_python_block_runs(number: int, folder: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    assert main(shlex.split(command)[1:]) == 0
+    assert main(shlex.split(command, comments=True)[1:]) == 0
 
 
 def test_set_up_is_two_lines_that_need_nothing_else() -> None:

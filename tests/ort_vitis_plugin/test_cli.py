@@ -265,6 +265,24 @@ def test_one_calibration_serves_many_configurations(folder: Path, capsys: pytest
     assert "none.npz" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_calibrate_plots(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert run("calibrate model.onnx -o c.npz --data samples.npz --plot plots --preset ipu_cnn") == 0
+    drawn = list((folder / "plots").glob("*.png"))
+    assert len(drawn) > 10
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in drawn)
+
+
+def test_plots_without_matplotlib_say_what_to_install(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run("calibrate model.onnx -o c.npz --data samples.npz --plot plots") == 1
+    assert "pip install 'ort-vitis-plugin[plot]'" in capsys.readouterr().err
+
+
 def test_module_runs_as_a_program(folder: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "ort_vitis_plugin", "explain", "MinMSE"],
