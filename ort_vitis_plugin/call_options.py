@@ -40,6 +40,9 @@ class CallOptions(OptionGroup):
         "With ActivationSymmetric: outputs of Relu and of Clip from 0 are asymmetric, from 0 up.",
         key="UseUnsignedReLU",
     )
+    bias_correction: bool = option(
+        False, "Let biases take back the shift of the mean that rounding weights causes (runs the samples once more)."
+    )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
     non_finite_samples: Literal["report", "error"] = option(
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from onnx import ModelProto
 
 from . import bodies, custom_ops
+from .bias_correction import correct_biases
 from .calibrating import float_tensors, observe_samples, obtain, settle
 from .checking import check_result, register_all
 from .data_readers import RandomDataReader, Samples, adapt_feed
@@ -75,6 +76,8 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     graph = simulate(run, graph)
     quantizer: PlannedQDQQuantizer = run.format.quantizer(bodies.run_for(run, graph), graph, statistics)
     plan = make_plan(run, quantizer)
+    if run.call.bias_correction:
+        plan = correct(run, plan)
     plan = adjust(run, plan)
     bodies.BodyQuantizer(run, statistics, within_rules, _report_nodes).quantize(graph, plan)
     model = emit(run, quantizer, plan)
@@ -159,6 +162,13 @@ def simulate(run: Run, graph: Graph) -> Graph:
 def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
     """Which tensors, which scale, who shares with whom."""
     return quantizer.plan()
+
+
+@_stage
+def correct(run: Run, plan: Plan) -> Plan:
+    """Biases take back the mean error of rounded weights."""
+    run.report.transforms["BiasCorrection"] = correct_biases(run, plan, [register_all(run.libraries)])
+    return plan
 
 
 @_stage

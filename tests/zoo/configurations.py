@@ -27,6 +27,7 @@ NPU_CNN: dict[str, Any] = {
 }
 NPU_CLE: dict[str, Any] = {**NPU_CNN, "include_cle": True}
 NPU_CLE_CLIP6: dict[str, Any] = {**NPU_CLE, "extra_options": {"ActivationSymmetric": True, "ReplaceClip6Relu": True}}
+NPU_CORRECTED: dict[str, Any] = {**NPU_CLE, "extra_options": {"ActivationSymmetric": True, "BiasCorrection": True}}
 NPU_TRANSFORMER: dict[str, Any] = {
     "quant_format": QuantFormat.QDQ,
     "calibrate_method": CalibrationMethod.MinMax,
@@ -47,6 +48,7 @@ CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "NPU": NPU_CNN,
     "NPU, CLE": NPU_CLE,
     "NPU, CLE, no Clip6": NPU_CLE_CLIP6,
+    "NPU, CLE, bias correction": NPU_CORRECTED,
     "NPU transformer": NPU_TRANSFORMER,
     "CPU": CPU,
     "CPU per channel": CPU_PER_CHANNEL,
@@ -55,7 +57,7 @@ CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
 
 def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
     """The configurations to run for one network: its NPU flow with its variants, and both of the CPU."""
-    wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE"]
+    wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE", "NPU, CLE, bias correction"]
     if name not in TRANSFORMERS and any(node.op_type == "Clip" for node in model.graph.node):
         wanted.append("NPU, CLE, no Clip6")
     found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, "CPU", "CPU per channel")}

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
     Numbers = Mapping[str, Mapping[str, Any]]
 
-OURS = ("NPU", "NPU, CLE", "NPU, CLE, no Clip6", "NPU transformer", "CPU", "CPU per channel")
+OURS = (
+    "NPU",
+    "NPU, CLE",
+    "NPU, CLE, no Clip6",
+    "NPU, CLE, bias correction",
+    "NPU transformer",
+    "CPU",
+    "CPU per channel",
+)
 PLAIN = {"ORT MinMax": "ort-minmax-u8", "ORT Percentile": "ort-percentile-u8"}
 PEER = {"peer XINT8": "XINT8", "peer A8W8": "A8W8", "peer transformer": "INT8_TRANSFORMER_DEFAULT"}
 
