@@ -87,7 +87,8 @@ def _rows(node: NodeProto, error: NDArray[np.float64]) -> NDArray[np.float64]:
     if node.op_type == "Gemm":
         return (error if attribute(node, "transB", 0) else error.T)[None]
     groups = int(attribute(node, "group", 1))
-    return error.reshape(groups, error.shape[0] // groups, error.shape[1], -1).sum(axis=3)
+    rows: NDArray[np.float64] = error.reshape(groups, error.shape[0] // groups, error.shape[1], -1).sum(axis=3)
+    return rows
 
 
 def _means(
