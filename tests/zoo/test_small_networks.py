@@ -96,7 +96,7 @@ def of_kind(name: str, kind: str) -> Result:
     return quantize_static(
         networks.network(name),
         None,
-        networks.reader(name, 50),
+        networks.reader(name),
         quant_format=VitisQuantFormat.QDQ,
         calibrate_method=PowerOfTwoMethod.MinMSE,
         activation_type=activation,
