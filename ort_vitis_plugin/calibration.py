@@ -212,7 +212,7 @@ def calibrate(
         if saved:
             total.save(saved)
     if not total.samples:
-        raise CalibrationError("the calibration data reader gave no sample")
+        raise CalibrationError("the calibration data reader gave no sample; rewind it, or give it data")
     for name, sketch in total.sketches.items():
         if sketch.count == 0 and (sketch.nan_count or sketch.inf_count):
             raise CalibrationError(f"tensor {name} has not a single finite value in {total.samples} samples")
@@ -232,10 +232,12 @@ def _take_in(total: Calibration, part: Observation) -> None:
 
 
 def feeds_of(reader: Any) -> Iterator[Feed]:
-    """The samples of a data reader or of an iterable."""
+    """The samples of a data reader, of an iterable, or of a data set that has only a length and an index."""
     if hasattr(reader, "get_next"):
         while (feed := reader.get_next()) is not None:
             yield feed
+    elif not hasattr(reader, "__iter__"):
+        yield from (reader[at] for at in range(len(reader)))
     else:
         yield from reader
 

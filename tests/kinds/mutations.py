@@ -197,7 +197,10 @@ def wrap_in_if(model: ModelProto, random: Random) -> ModelProto:
         ],
         "never",
         [],
-        [helper.make_tensor_value_info(f"{name}_never", known[name].type.tensor_type.elem_type, None) for name in node.output],
+        [
+            helper.make_tensor_value_info(f"{name}_never", known[name].type.tensor_type.elem_type, None)
+            for name in node.output
+        ],
     )
     branches = (taken, never) if condition else (never, taken)
     node.CopyFrom(
@@ -221,9 +224,10 @@ def _named(value: ValueInfoProto, name: str) -> ValueInfoProto:
 def split_matmuls(model: ModelProto, random: Random) -> ModelProto:
     """A Gemm without factors becomes MatMul and Add."""
     model = _copy(model)
+    vectors = {tensor.name for tensor in model.graph.initializer if len(tensor.dims) == 1}
     nodes: list[NodeProto] = []
     for number, node in enumerate(model.graph.node):
-        plain = node.op_type == "Gemm" and not node.attribute and len(node.input) == 3
+        plain = node.op_type == "Gemm" and not node.attribute and len(node.input) == 3 and node.input[2] in vectors
         if not plain or random.random() < 0.3:
             nodes.append(node)
             continue
@@ -235,7 +239,7 @@ def split_matmuls(model: ModelProto, random: Random) -> ModelProto:
 
 
 def shuffle_constants(model: ModelProto, random: Random) -> ModelProto:
-    """Initializers come in another order; those that are read twice come twice."""
+    """Initializers come in another order."""
     model = _copy(model)
     graph = model.graph
     order = list(random.permutation(len(graph.initializer)))
@@ -243,16 +247,6 @@ def shuffle_constants(model: ModelProto, random: Random) -> ModelProto:
     scratch.initializer.extend(graph.initializer[int(at)] for at in order)
     del graph.initializer[:]
     graph.initializer.extend(scratch.initializer)
-    free, seen = _free(graph), set()
-    for number, node in enumerate(graph.node):
-        for at, name in enumerate(node.input):
-            if name in free and name in seen:
-                double = TensorProto()
-                double.CopyFrom(next(tensor for tensor in graph.initializer if tensor.name == name))
-                double.name = f"{name}_again_{number}_{at}"
-                graph.initializer.append(double)
-                node.input[at] = double.name
-            seen.add(name)
     return model
 
 

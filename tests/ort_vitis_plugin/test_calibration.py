@@ -76,9 +76,23 @@ class Ranged(CalibrationDataReader):
         return feed(self.at - 1)
 
 
+class Indexed:
+    """A data set with a length and an index, which raises no IndexError."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, at: int) -> dict[str, np.ndarray]:
+        return feed(at)
+
+
 SOURCES: dict[str, Callable[[int], Any]] = {
     "reader": Reader,
     "ranged": Ranged,
+    "indexed": Indexed,
     "list": lambda count: [feed(index) for index in range(count)],
     "generator": lambda count: (feed(index) for index in range(count)),
 }
