@@ -136,6 +136,13 @@ class Run:
         self.activation: QType = qtype(self.request.activation_type)
         self.weight: QType = qtype(self.request.weight_type)
         self.op_types = frozenset(self.request.op_types) or self._default_op_types()
+        self.report.configuration = {
+            "target": self.target.name,
+            "format": str(self.format.key),
+            "method": str(self.method.key),
+            "activation_type": str(self.activation),
+            "weight_type": str(self.weight),
+        }
         self.excluded: dict[str, str] = {}
         self.samples: Any = None
         self.libraries: list[str] = []

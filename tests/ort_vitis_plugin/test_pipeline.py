@@ -189,6 +189,13 @@ def test_stages_are_seen_and_timed() -> None:
     result = vai_q_onnx.quantize_static(networks.network("digits"), None, Reader(digits.calibration), **NPU)
     wanted = ["load", "normalize", "prepare", "calibrate", "simulate", "make_plan", "adjust", "emit", "finish", "check"]
     assert list(result.report.seconds) == wanted
+    assert result.report.configuration == {
+        "target": "ipu_cnn",
+        "format": "QDQ",
+        "method": "MinMSE",
+        "activation_type": "QUInt8",
+        "weight_type": "QInt8",
+    }
 
 
 def test_sixteen_bits_are_settled_in_a_second_pass() -> None:
