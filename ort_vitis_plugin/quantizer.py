@@ -9,6 +9,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import onnx
+import onnxruntime
 from onnx import TensorProto
 from onnxruntime.quantization.onnx_model import ONNXModel
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from .statistics import Statistics
     from .types import QType
 
+KNOWN_PAIRS = 21  # every onnxruntime from 1.20.1 on has the operators of this opset
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
 
@@ -101,6 +104,25 @@ def _indexed(handler: Hashable) -> type[Any]:
     return type(handler.__name__, (handler,), {"quantize": rebound})
 
 
+@cache
+def has_native_pairs(opset: int) -> bool:
+    """Whether the installed onnxruntime has the QuantizeLinear of this opset: onnx's releases run ahead of it."""
+    if onnx.defs.get_schema("QuantizeLinear", opset).since_version <= KNOWN_PAIRS:
+        return True
+    node = onnx.helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    values = [("x", TensorProto.FLOAT), ("s", TensorProto.FLOAT), ("z", TensorProto.INT8), ("y", TensorProto.INT8)]
+    *inputs, output = (onnx.helper.make_tensor_value_info(name, kind, []) for name, kind in values)
+    graph = onnx.helper.make_graph([node], "probe", inputs, [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
+    quiet = onnxruntime.SessionOptions()
+    quiet.log_severity_level = 4
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), quiet, providers=["CPUExecutionProvider"])
+    except Exception:  # NotImplemented or Fail, by release
+        return False
+    return True
+
+
 class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     """Marks tensors with onnxruntime's operator table (and the target's), plans their parameters, then emits.
 
@@ -114,6 +136,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     fuses_pairs = False
     power_of_two_scales = False
     takes_float16 = True
+    needs_native_pairs = False
     minimum_opset = 0
 
     def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
@@ -142,9 +165,10 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     # ------------------------------------------------------------------ what a format may change
 
     def domain(self, kind: QType) -> str:
-        """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21."""
-        old_and_odd = kind.bits not in (8, 32) and self.opset_version < 21
-        return "com.microsoft" if old_and_odd or self.run.options["UseQDQContribOps"] else ""
+        """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21, and for opsets ahead of it."""
+        if self.run.options["UseQDQContribOps"] or not has_native_pairs(self.opset_version):
+            return "com.microsoft"
+        return "com.microsoft" if kind.bits not in (8, 32) and self.opset_version < 21 else ""
 
     def operator(self, kind: QType, *, dequantize: bool) -> str:
         """The op type of one half of a pair."""

@@ -14,6 +14,7 @@ from .catalog import full_name
 from .errors import ModelError, OptionError, UnsupportedError
 from .graph import Graph
 from .loading import QUANTIZED_OPS
+from .quantizer import has_native_pairs
 from .saving import LARGEST_FILE
 
 if TYPE_CHECKING:
@@ -122,6 +123,11 @@ def check_floats(graph: Graph, run: Run) -> None:
         raise UnsupportedError(
             f"{full_name(run.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
             "or use QuantFormat.QDQ"
+        )
+    if run.format.quantizer.needs_native_pairs and not has_native_pairs(graph.opset):
+        raise UnsupportedError(
+            f"the model's opset {graph.opset} is ahead of this onnxruntime, which has no QuantizeLinear of it for "
+            f"{full_name(run.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"
         )
     if TensorProto.DOUBLE in kinds and not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}:
         raise UnsupportedError(

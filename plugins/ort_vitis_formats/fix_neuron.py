@@ -15,6 +15,7 @@ class FixNeuronQuantizer(PlannedQDQQuantizer):
     fuses_pairs = True
     power_of_two_scales = True
     takes_float16 = False
+    needs_native_pairs = True
 
     def domain(self, kind: QType) -> str:
         return "ai.onnx.contrib"
