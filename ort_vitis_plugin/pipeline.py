@@ -115,7 +115,7 @@ def normalize(run: Run, model: ModelProto) -> Graph:
         model = step(model, run)
     if run.call.preprocess:
         model = preprocess(model)
-    graph = Graph(model)
+    graph = Graph(infer_shapes(model), copy=False)
     _transform(run, graph, Stage.NORMALIZE)
     select(graph, run)
     prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())

@@ -241,6 +241,9 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         known = self.tensors_to_quantize.get(tensor_name)
         if known is not None and known.axis is not None:
             return
+        if known is not None and known.tensor_type is not QDQQuantTensorType.WEIGHT:
+            # A weight that is an operand elsewhere too is a weight, in whatever order the nodes come.
+            del self.tensors_to_quantize[tensor_name]
         super().quantize_weight_tensor(tensor_name)
 
     def quantize_weight_tensor_per_channel(self, tensor_name: str, axis: int) -> None:
