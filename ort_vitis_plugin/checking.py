@@ -12,7 +12,7 @@ import onnxruntime as ort
 
 from .errors import ModelError, SelfCheckError
 from .numerics import sqnr_db
-from .saving import LARGEST_FILE
+from .saving import LARGEST_FILE, model_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +54,7 @@ def open_session(
     options.graph_optimization_level = level
     for register in libraries:
         register(options)
-    if model.ByteSize() < LARGEST_FILE:
+    if model_size(model) < LARGEST_FILE:
         return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     import tempfile
     from pathlib import Path
@@ -144,7 +144,7 @@ def _reference(
 
 def _check_valid(model: ModelProto) -> None:
     try:
-        if model.ByteSize() < LARGEST_FILE:
+        if model_size(model) < LARGEST_FILE:
             onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise SelfCheckError(f"the quantized model is not valid ONNX: {error}") from error

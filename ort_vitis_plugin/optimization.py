@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 from onnx import ModelProto
 
-from .saving import LARGEST_FILE
+from .saving import LARGEST_FILE, model_size
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def infer_shapes(model: ModelProto) -> ModelProto:
     """Types and shapes of inner tensors; a tensor that inference cannot reach stays as it was described."""
-    if model.ByteSize() < LARGEST_FILE:
+    if model_size(model) < LARGEST_FILE:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     with tempfile.TemporaryDirectory() as folder:
         path, inferred = Path(folder) / "model.onnx", Path(folder) / "inferred.onnx"
@@ -32,7 +32,7 @@ def infer_shapes(model: ModelProto) -> ModelProto:
 def optimize(run: Run, graph: Graph) -> ModelProto:
     """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
     model = infer_shapes(graph.to_model())
-    if model.ByteSize() >= LARGEST_FILE:
+    if model_size(model) >= LARGEST_FILE:
         run.report.note("onnxruntime cannot optimize models beyond 2 GB; the model was quantized as it is")
         return model
     optimized = _optimized(run, model)

@@ -23,6 +23,7 @@ from .optimization import infer_shapes, optimize
 from .plan import Plan
 from .preprocessing import preprocess
 from .request import Request, Run
+from .saving import model_size
 from .selection import select
 from .solver import adjust_plan
 from .statistics import Statistics
@@ -88,7 +89,7 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
 def load(run: Run) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
     model = settled(load_model(run.request.model))
-    run.report.float_bytes = model.ByteSize()
+    run.report.float_bytes = model_size(model)
     run.libraries = libraries_of(run, model)
     run.samples = _samples(run, model)
     return model
@@ -220,7 +221,7 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
     from . import __version__
 
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
-    run.report.quantized_bytes = model.ByteSize()
+    run.report.quantized_bytes = model_size(model)
     return model
 
 

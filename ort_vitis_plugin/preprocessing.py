@@ -12,7 +12,7 @@ import onnx
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from .errors import ModelError
-from .saving import LARGEST_FILE, save_model
+from .saving import LARGEST_FILE, model_size, save_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,7 +29,7 @@ def preprocess(
 
     Models beyond 2 GB are not optimized: onnxruntime cannot write them. The argument is not changed.
     """
-    large = model.ByteSize() >= LARGEST_FILE
+    large = model_size(model) >= LARGEST_FILE
     leftover = Path("sym_shape_infer_temp.onnx")  # what onnxruntime leaves where symbolic inference fails
     existed = leftover.exists()
     with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
+from google.protobuf.message import EncodeError
 
 from .errors import OutputError
 
@@ -20,12 +21,20 @@ if TYPE_CHECKING:
 LARGEST_FILE = 2_000_000_000
 
 
+def model_size(model: ModelProto) -> int:
+    """Bytes of the model; of one that protobuf cannot serialize (beyond 2 GB), those of its weights."""
+    try:
+        return int(model.ByteSize())
+    except EncodeError:
+        return max(LARGEST_FILE, sum(len(tensor.raw_data) for tensor in model.graph.initializer))
+
+
 def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
     """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.data`` beside it."""
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
             scratch = Path(folder) / path.name
-            if external_data or model.ByteSize() > LARGEST_FILE:
+            if external_data or model_size(model) >= LARGEST_FILE:
                 copy = onnx.ModelProto()
                 copy.CopyFrom(model)
                 data = f"{path.name}.data"

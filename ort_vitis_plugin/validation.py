@@ -15,7 +15,7 @@ from .errors import ModelError, OptionError, UnsupportedError
 from .graph import Graph
 from .loading import QUANTIZED_OPS
 from .quantizer import has_native_pairs
-from .saving import LARGEST_FILE
+from .saving import LARGEST_FILE, model_size
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -59,7 +59,7 @@ class AlreadyQuantizedWarning(UserWarning):
 
 def settled(model: ModelProto) -> ModelProto:
     """The model, once the checker takes it: itself, or with its nodes sorted (some tools append them in any order)."""
-    if model.ByteSize() >= LARGEST_FILE:
+    if model_size(model) >= LARGEST_FILE:
         return model
     try:
         _check(model)
