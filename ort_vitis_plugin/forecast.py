@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .catalog import Catalog, shared_catalog
 from .errors import UnsupportedError
 from .pipeline import load, normalize, prepare, simulate
 from .request import Request, Run
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-    from .catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,11 @@ class Placement:
     reason: str | None
 
 
-def forecast(model: str | Path | ModelProto, target: str, catalog: Catalog) -> list[Placement]:
+def forecast(
+    model: str | Path | ModelProto, target: str = "ipu_cnn", catalog: Catalog | None = None
+) -> list[Placement]:
     """The placement of every node, in the form that it has when it is quantized; no sample is run."""
+    catalog = catalog or shared_catalog()
     placement = catalog.target(target).placement
     if placement is None:
         raise UnsupportedError(f"the target {target} has no forecast; `ort-vitis forecast --preset ipu_cnn` has one")

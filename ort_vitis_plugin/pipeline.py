@@ -20,6 +20,7 @@ from .declarations import Stage
 from .graph import Graph
 from .loading import load_model
 from .optimization import infer_shapes, optimize
+from .placing import broken_rules, off_device
 from .plan import Plan
 from .preprocessing import preprocess
 from .request import Request, Run
@@ -290,10 +291,10 @@ def _carry_over(old: Graph, new: Graph) -> Graph:
 
 
 def _report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
+    broken = broken_rules(plan, rules(run, plan)) if run.report.violations else {}
     for node in plan.graph:
         node = plan.graph.stands_for.get(node.name, node)
-        placement = run.target.placement
-        reason = placement(plan.graph, node) if placement is not None else None
+        reason = off_device(run, plan, node, broken)
         if reason is not None:
             run.report.placement[node.name] = reason
         if node.name in plan.graph.device_nodes or node.op_type == "Constant":

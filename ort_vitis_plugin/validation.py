@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .request import Run
 
+UNLISTED_CONSTANTS_IR = 4
 WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
@@ -58,13 +59,18 @@ class AlreadyQuantizedWarning(UserWarning):
 
 
 def settled(model: ModelProto) -> ModelProto:
-    """The model, once the checker takes it: itself, or with its nodes sorted (some tools append them in any order)."""
+    """The model, once the checker takes it: itself, or as onnxruntime takes it too.
+
+    That is with its nodes sorted (some tools append them in any order), and with constants that IR 3 wants listed as
+    inputs left unlisted.
+    """
     if model_size(model) >= LARGEST_FILE:
         return model
     try:
         _check(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).to_model()
+        in_order.ir_version = max(in_order.ir_version, UNLISTED_CONSTANTS_IR)
         try:
             _check(in_order)
         except onnx.checker.ValidationError:
