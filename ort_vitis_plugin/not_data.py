@@ -40,7 +40,7 @@ MAXIMA = frozenset({"MaxPool", "GlobalMaxPool", "ReduceMax"})
 SINKS = MAXIMA | {"Softmax", "LogSoftmax", "Exp", "Sigmoid", "ReduceLogSumExp", "ArgMax", "TopK"}
 _MOVES = "Reshape Transpose Squeeze Unsqueeze Flatten Slice Expand Tile Cast Identity Gather Split Pad Trilu"
 MOVES = frozenset(_MOVES.split())
-# Operations that compute data: what they write is judged by rule 1 alone.
+# Operations that compute data: what they write is judged by rule 1 and by the masks added in them.
 COMPUTES = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "BatchNormalization", "LayerNormalization"})
 
 MASK = "an attention mask"
@@ -102,7 +102,7 @@ class NotData:
                         self._judge(tensor, sign, node)
 
     def _judge(self, tensor: str, sign: int, node: NodeProto | None) -> None:
-        reason = self._mask_reason(tensor, sign, node)
+        reason = self._mask_reason(tensor, sign, node) if tensor not in self.padded else None
         if reason is not None:
             self._masked.add((tensor, sign))
             self.reasons.setdefault(tensor, reason)
@@ -136,6 +136,9 @@ class NotData:
             yield from ((tensor, sign) for tensor in inputs)
         elif node.op_type == "Where":
             yield from ((tensor, sign) for tensor in inputs[1:])
+        elif node.op_type == "Gemm":
+            # onnxruntime fuses MatMul and Add into it: then the mask is the bias.
+            yield from ((tensor, sign) for tensor in inputs[2:])
         elif node.op_type == "Sub":
             yield from zip(inputs, (sign, -sign), strict=True)
         elif node.op_type == "Max":

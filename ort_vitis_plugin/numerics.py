@@ -60,7 +60,8 @@ def quantize(
     """clip(round_half_even(x / scale) + zero_point, *limits) in float32 division, as QuantizeLinear computes it."""
     x = np.asarray(values, dtype=np.float32)
     low, high = limits
-    ratio = (x / np.asarray(scale, dtype=np.float32)).astype(np.float64)
+    with np.errstate(over="ignore"):  # what overflows saturates
+        ratio = (x / np.asarray(scale, dtype=np.float32)).astype(np.float64)
     codes = np.rint(np.clip(ratio, low - zero_point, high - zero_point))
     return codes.astype(np.int64) + np.asarray(zero_point, dtype=np.int64)
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Override = dict[str, Any]
 
+DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
+
 
 class Planner:
     """Turns what the operator handlers marked into a Plan."""
@@ -56,7 +58,7 @@ class Planner:
             provider = info.quant_para_provider.input_name if info.is_shared else None
             if provider is not None and provider not in marks:
                 provider = None
-            if not self._is_data(name, role):
+            if not self._is_data(name, role) or self._has_a_pair(name):
                 continue
             if self.graph.is_constant(name):
                 self.result.tensors[name] = self._constant(name, role, info.axis)
@@ -123,6 +125,13 @@ class Planner:
 
     def _is_data(self, name: str, role: Role) -> bool:
         return role is Role.WEIGHT or self.not_data.reason(name) is None
+
+    def _has_a_pair(self, name: str) -> bool:
+        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node."""
+        producer, readers = self.graph.producer(name), self.graph.consumers(name)
+        if producer is not None and producer.op_type.endswith(DEQUANTIZES):
+            return True
+        return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
 
     # ------------------------------------------------------------------ constants
 
@@ -252,6 +261,8 @@ class Planner:
 
     def _biases(self) -> None:
         for name, info in self.q.bias_to_quantize.items():
+            if self.not_data.reason(name) is not None:
+                continue
             x, w = self.result.of(info.input_name), self.result.of(info.weight_name)
             kind = self.q.bias_kind(w.kind if w is not None else self.run.weight)
             override = self._override(name)

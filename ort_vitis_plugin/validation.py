@@ -107,13 +107,16 @@ def _is_stored(graph: Graph, tensor: str) -> bool:
 
 
 def check_weights(graph: Graph, run: Run) -> None:
-    """NaN or Inf in a weight has no code."""
+    """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none."""
     for node in graph:
         if node.op_type not in WEIGHTED or run.refusal(node) is not None:
             continue
-        for tensor in node.input:
+        for number, tensor in enumerate(node.input):
             array = graph.array(tensor) if graph.is_constant(tensor) else None
-            if array is not None and array.dtype.kind == "f" and not np.isfinite(array).all():
+            if array is None or array.dtype.kind != "f":
+                continue
+            may_mask = node.op_type == "Gemm" and number == 2
+            if np.isnan(array).any() or not (may_mask or np.isfinite(array).all()):
                 worst = "NaN" if np.isnan(array).any() else "Inf"
                 raise ModelError(
                     f"the weight {tensor} of {node.name} holds {worst}; repair the model, or exclude the nodes that "

@@ -803,6 +803,18 @@ MASKS: dict[str, Builder] = {
             "low": np.float32(LOWEST),
         },
     ),
+    "mask of -inf on matrices": lambda: model(
+        """t (float[4, 8] x) => (float[4, 8] y)
+        { q = MatMul(x, wq) t = Transpose(x) s = MatMul(q, t) m = Add(s, mask) p = Softmax<axis = -1>(m)
+          y = MatMul(p, x) }""",
+        {"wq": w(1, 8, 8), "mask": np.where(np.triu(np.ones((4, 4)), 1) > 0, -np.inf, 0).astype(np.float32)},
+    ),
+    "mask of -1e4 on matrices": lambda: model(
+        """t (float[4, 8] x) => (float[4, 8] y)
+        { q = MatMul(x, wq) t = Transpose(x) s = MatMul(q, t) m = Add(s, mask) p = Softmax<axis = -1>(m)
+          y = MatMul(p, x) }""",
+        {"wq": w(1, 8, 8), "mask": np.where(np.triu(np.ones((4, 4)), 1) > 0, -1e4, 0).astype(np.float32)},
+    ),
     "mask through Slice and Unsqueeze": lambda: model(
         f"""t {TOKENS}
         {{ q = MatMul(x, wq) t = Transpose<perm = [0, 2, 1]>(x) s = MatMul(q, t) a = Slice(mask, b, e)
