@@ -127,10 +127,14 @@ class Planner:
         return role is Role.WEIGHT or self.not_data.reason(name) is None
 
     def _has_a_pair(self, name: str) -> bool:
-        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node."""
+        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node.
+
+        Weights that came as codes get a pair like any activation: without it onnxruntime 1.32 fuses every reader with
+        the one constant, and with session.x64quantprecision fails to load the model.
+        """
         producer, readers = self.graph.producer(name), self.graph.consumers(name)
         if producer is not None and producer.op_type.endswith(DEQUANTIZES):
-            return True
+            return self.graph.array(producer.input[0]) is None
         return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
 
     # ------------------------------------------------------------------ constants
