@@ -168,7 +168,7 @@ def test_what_is_not_finite_is_left_out_and_reported(method: Any, bad: float) ->
 def test_the_first_value_that_is_not_finite_may_be_an_error() -> None:
     feeds = samples(conv())
     feeds[2]["x"][0, 0, 0, 0] = np.nan
-    with pytest.raises(CalibrationError, match="sample 2 puts 1 NaN .* x"):
+    with pytest.raises(CalibrationError, match=r"sample 2 puts 1 NaN .* x"):
         quantized(conv(), feeds, extra_options={"NonFiniteSamples": "error"})
 
 
