@@ -44,9 +44,15 @@ class CallOptions(OptionGroup):
         False, "Let biases take back the shift of the mean that rounding weights causes (runs the samples once more)."
     )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
+    avoid_saturation: bool = option(
+        True, "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI)."
+    )
     non_finite_samples: Literal["report", "error"] = option(
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."
     )
     custom_op_libraries: list[str] | None = option(None, "Paths of the custom-op libraries that the model needs.")
     quantize_quantized: bool = option(False, "Go on when the model holds quantized operators already.")
     calibration_cache: str | None = option(None, "File that keeps calibration statistics for the next call.")
+    calibration_cache_path: str | None = option(
+        None, "onnxruntime's JSON file of ranges, for its own methods: read if it exists, else written."
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,10 +14,12 @@ from onnx import ModelProto
 
 from . import bodies, custom_ops
 from .bias_correction import correct_biases
-from .calibrating import float_tensors, observe_samples, obtain, settle
+from .calibrating import float_tensors, keep_ranges, observe_samples, obtain, settle, stored_ranges
+from .calibration_ranges import range_file
 from .checking import check_result, register_all
 from .data_readers import RandomDataReader, Samples, adapt_feed
 from .declarations import Stage
+from .errors import UnsupportedError
 from .graph import Graph
 from .loading import load_model
 from .optimization import infer_shapes, optimize
@@ -37,6 +40,14 @@ if TYPE_CHECKING:
     from .quantizer import PlannedQDQQuantizer
 
 CHECKED_SAMPLES = 4
+SPARED = (
+    "weights keep to seven bits (reduce_range): with eight, onnxruntime's integer kernels lost {lost:.0f} dB on this "
+    "CPU, which has no VNNI and saturates 16-bit sums; AvoidSaturation=False keeps eight"
+)
+SATURATED = (
+    "output {output} loses {lost:.0f} dB in onnxruntime's integer kernels on this CPU: without VNNI they saturate; "
+    "judge accuracy with ORT_ENABLE_BASIC, or use reduce_range for deployment on such CPUs"
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,6 +70,11 @@ def _stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, 
 def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
     """The calibration of the model as this request prepares it, of all its float tensors."""
     run = Run(request, catalog)
+    if run.call.calibration_cache_path is not None:
+        raise UnsupportedError(
+            f"calibration_cache_path={run.call.calibration_cache_path!r} keeps the ranges of one method; calibrate() "
+            "keeps what every method needs: save its result, or give the path to quantize_static"
+        )
     graph = prepare(run, normalize(run, load(run)))
     model = graph.to_model()
     run.samples.adapters.append(partial(adapt_feed, model))
@@ -66,15 +82,31 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
 
 
 def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
-    """Model -> prepared model -> statistics -> plan -> adjusted plan -> quantized model."""
+    """The quantized model, and the run that made it."""
     run = Run(request, catalog)
     check_request(run)
     original = load(run)
     if handed_back(run, original):
         return original, run
-    graph = normalize(run, original)
-    graph = prepare(run, graph)
-    statistics = calibrate(run, graph)
+    model, statistics = answer(run, original)
+    if run.report.saturation and may_spare_a_bit(run):
+        again = Run(replace(request, reduce_range=True), catalog)
+        again.samples, again.libraries = run.samples, run.libraries
+        spared, _ = answer(again, original, statistics)
+        if sum(again.report.saturation.values()) < sum(run.report.saturation.values()):
+            again.report.continue_from(run.report)
+            again.report.note(SPARED.format(lost=max(run.report.saturation.values())))
+            return spared, again
+    for output, lost in run.report.saturation.items():
+        run.report.note(SATURATED.format(output=output, lost=lost))
+    return model, run
+
+
+def answer(run: Run, original: ModelProto, statistics: Statistics | None = None) -> tuple[ModelProto, Statistics]:
+    """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
+    graph = prepare(run, normalize(run, original))
+    if statistics is None:
+        statistics = calibrate(run, graph)
     graph = simulate(run, graph)
     quantizer: PlannedQDQQuantizer = run.format.quantizer(bodies.run_for(run, graph), graph, statistics)
     plan = make_plan(run, quantizer)
@@ -83,7 +115,12 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     plan = adjust(run, plan)
     bodies.BodyQuantizer(run, statistics, within_rules, _report_nodes).quantize(graph, plan)
     model = emit(run, quantizer, plan)
-    return check(run, finish(run, model, plan), original), run
+    return check(run, finish(run, model, plan), original), statistics
+
+
+def may_spare_a_bit(run: Run) -> bool:
+    """Whether weights of seven bits may take the place of eight that saturate: the CPU's kernels are its target's."""
+    return run.call.avoid_saturation and "cpu" in run.lineage and not run.request.reduce_range
 
 
 @_stage
@@ -141,6 +178,8 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
     collector = run.method.collector(run) if run.method.collector is not None else None
     model = graph.to_model()
     run.samples.adapters.append(partial(adapt_feed, model))
+    if (known := stored_ranges(run, graph)) is not None:
+        return known
     calibration = obtain(run, graph, model, register_all(run.libraries), collector)
     for found in calibration.non_finite:
         run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
@@ -149,6 +188,7 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
     statistics = Statistics(calibration.sketches, calibration.samples, collector)
     if run.request.calibration is None:
         statistics.settled = settle(run, model, statistics, register_all(run.libraries))
+    keep_ranges(run, graph, statistics)
     return statistics
 
 
@@ -259,7 +299,7 @@ def libraries_of(run: Run, model: ModelProto) -> list[str]:
 
 def _samples(run: Run, model: ModelProto) -> Samples:
     reader = run.request.reader
-    if reader is None and run.request.calibration is not None:
+    if reader is None and (run.request.calibration is not None or range_file(run) is not None):
         reader = RandomDataReader(model, run.call.random_data_reader_input_shape)
     if reader is None:
         run.report.note("calibrated with random data: fit for trying out only, not for deployment")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """Filled stage by stage. ``sqnr`` maps outputs to decibels against float; ``left_float`` nodes to reasons."""
+    """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``saturation`` to those that integer
+    kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Report:
     non_finite: dict[str, str] = field(default_factory=dict)
     placement: dict[str, str] = field(default_factory=dict)
     sqnr: dict[str, float] = field(default_factory=dict)
+    saturation: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     float_bytes: int = 0
@@ -42,10 +44,20 @@ class Report:
         if text not in self.notes:
             self.notes.append(text)
 
+    def continue_from(self, first: Report) -> None:
+        """Take over what a first answer found and this one had no need to repeat."""
+        self.non_finite.update(first.non_finite)
+        for text in first.notes:
+            self.note(text)
+        for stage, seconds in first.seconds.items():
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        self.float_bytes = first.float_bytes
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data; infinite decibels become None."""
         data = asdict(self)
-        data["sqnr"] = {name: value if math.isfinite(value) else None for name, value in self.sqnr.items()}
+        for key in ("sqnr", "saturation"):
+            data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
         return data
 
     def to_json(self) -> str:

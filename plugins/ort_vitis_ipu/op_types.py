@@ -16,3 +16,4 @@ _DPU_ONLY = (
 
 GENERAL = frozenset(_GENERAL.split())
 DPU = GENERAL | frozenset(_DPU_ONLY.split())
+PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})

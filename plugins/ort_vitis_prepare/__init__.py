@@ -18,6 +18,7 @@ def vitis_declare() -> Iterator[Declaration]:
     from .clip_to_relu import clip_to_relu
     from .convert_fp16_to_fp32 import fp16_to_fp32
     from .convert_nchw_to_nhwc import nchw_to_nhwc
+    from .float_spectrum import float_spectrum
     from .fold_batch_norm import fold_batch_norm
     from .fuse_instance_norm import fuse_instance_norm
     from .fuse_l2_norm import fuse_l2_norm
@@ -34,6 +35,7 @@ def vitis_declare() -> Iterator[Declaration]:
     yield clip6_to_relu
     yield fuse_instance_norm
     yield fuse_l2_norm
+    yield float_spectrum
     yield fold_batch_norm
     yield bn_to_conv
     yield EqualizationOptions

@@ -161,3 +161,4 @@ def test_the_transformer_flow() -> None:
     assert "HardSigmoid" not in {node.op_type for node in result.model.graph.node}
     assert any(np.frexp(scale)[0] != 0.5 for scale in scales(result.model).values())
     assert result.report.sqnr["y"] > 25
+    assert set(result.report.quantized.values()) <= {"Conv", "ConvTranspose", "Gemm", "MatMul"}
