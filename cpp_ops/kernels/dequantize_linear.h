@@ -12,6 +12,8 @@
 namespace vitis {
 namespace VITIS_ISA {
 
+inline constexpr size_t kGroup = 32;
+
 template <class T>
 inline double ToDouble(T value) {
   if constexpr (std::is_same_v<T, uint32_t>) {
@@ -33,22 +35,24 @@ inline float Difference(T value, T zero_point) {
   }
 }
 
-#if VITIS_HAS_F16C
-inline void Dequantize(const Float16* __restrict x, float* __restrict y, size_t count, float scale, Float16 zp) {
-  constexpr size_t kWidth = 8;
-  const __m256 zero = _mm256_set1_ps(ToFloat(zp) + 0.0f);
-  const __m256 factor = _mm256_set1_ps(scale);
-  size_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) {
-    const __m256 v = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
-    _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_sub_ps(v, zero), factor));
+#if VITIS_HAS_AVX2
+inline void DequantizeGroup(const Float16* x, float* y, float scale, Float16 zp) {
+  const Eight zero = ToFloat(zp) + 0.0f;
+  for (size_t k = 0; k < kGroup; k += 8) {
+    const Eight value = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + k)));
+    Store(y + k, (value - zero) * scale);
   }
-  for (; i < count; ++i) y[i] = Difference(x[i], zp) * scale;
 }
 #endif
 
 template <class T>
+void DequantizeGroup(const T* __restrict x, float* __restrict y, float scale, T zp) {
+  for (size_t k = 0; k < kGroup; ++k) y[k] = Difference(x[k], zp) * scale;
+}
+
+template <class T>
 void Dequantize(const T* __restrict x, float* __restrict y, size_t count, float scale, T zp) {
+  if (ForEachGroup<kGroup>(count, [=](size_t i) { DequantizeGroup(x + i, y + i, scale, zp); })) return;
   for (size_t i = 0; i < count; ++i) y[i] = Difference(x[i], zp) * scale;
 }
 

@@ -30,7 +30,11 @@ inline void FixNeuron(const float* x, float* y, const float* scale, const double
     const double hi = high[channel];
     if (lo >= -kFloatRange && hi <= kFloatRange) {
       WithClampedRatio(s, static_cast<float>(lo), static_cast<float>(hi), [=](auto ratio) {
-        for (size_t i = 0; i < count; ++i) out[i] = ((ratio(in[i]) + kMagicFloat) - kMagicFloat) * s;
+        const auto fix = [=](auto v) { return ((ratio(v) + kMagicFloat) - kMagicFloat) * s; };
+#if VITIS_HAS_AVX2
+        if (ForEachGroup<8>(count, [=](size_t i) { Store(out + i, fix(Load(in + i))); })) return;
+#endif
+        for (size_t i = 0; i < count; ++i) out[i] = fix(in[i]);
       });
     } else {
       Divisor(s).Apply([=](auto divide) {

@@ -64,89 +64,104 @@ void QuantizeIntegers(T* y, size_t count, Ratio ratio, Zero zero) {
   StoreCodes(y, count, bits, zero);
 }
 
+#if VITIS_HAS_AVX2
+// Whole numbers of [min - zp, max - zp] as a register full of codes.
+template <class T>
+inline void StoreRegister(T* y, const __m256i (&whole)[4 / sizeof(T)], T zero_point) {
+  __m256i codes;
+  if constexpr (sizeof(T) == 1) {
+    const __m256i zp = _mm256_set1_epi16(zero_point);
+    const __m256i first = _mm256_add_epi16(_mm256_packs_epi32(whole[0], whole[1]), zp);
+    const __m256i second = _mm256_add_epi16(_mm256_packs_epi32(whole[2], whole[3]), zp);
+    codes = std::is_signed_v<T> ? _mm256_packs_epi16(first, second) : _mm256_packus_epi16(first, second);
+    codes = _mm256_permutevar8x32_epi32(codes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  } else {
+    const __m256i zp = _mm256_set1_epi32(zero_point);
+    const __m256i first = _mm256_add_epi32(whole[0], zp);
+    const __m256i second = _mm256_add_epi32(whole[1], zp);
+    codes = std::is_signed_v<T> ? _mm256_packs_epi32(first, second) : _mm256_packus_epi32(first, second);
+    codes = _mm256_permute4x64_epi64(codes, 0xd8);
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), codes);
+}
+#endif
+
+// ratio(x) is the clamped ratio of a float or of Eight.
+template <class T, class Ratio>
+void QuantizeUniform(const float* __restrict x, T* __restrict y, size_t count, Ratio ratio, T zero_point) {
+#if VITIS_HAS_AVX2
+  constexpr size_t kRegisters = 4 / sizeof(T);
+  const auto group = [=](size_t i) {
+    __m256i whole[kRegisters];
+    for (size_t k = 0; k < kRegisters; ++k) whole[k] = _mm256_cvtps_epi32(ratio(Load(x + i + 8 * k)).v);
+    StoreRegister(y + i, whole, zero_point);
+  };
+  if (ForEachGroup<8 * kRegisters>(count, group)) return;
+#endif
+  StoreCodes(
+      y, count, [=](size_t i) { return BitCast<uint32_t>(ratio(x[i]) + kMagicFloat); },
+      [=](size_t) { return zero_point; });
+}
+
+inline int32_t ToBits(Float16, float value) { return ToFloat16Bits(value); }
+inline int32_t ToBits(BFloat16, float value) { return ToBFloat16Bits(value); }
+
 // value(i) is what to round.
-template <class Value>
-void RoundToFloat16(Float16* __restrict y, size_t count, Value value) {
-#if VITIS_HAS_F16C
-  constexpr size_t kWidth = 16;
-  const __m256 limit = _mm256_set1_ps(65504.0f);
-  const auto round = [=](__m256 v) {
-    v = _mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), _mm256_min_ps(limit, v));
-    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+template <class T, class Value>
+void RoundEach(T* __restrict y, size_t count, Value value) {
+  int32_t wide[kStage];
+  for (size_t first = 0; first < count; first += kStage) {
+    const size_t n = count - first < kStage ? count - first : kStage;
+    for (size_t i = 0; i < n; ++i) wide[i] = ToBits(T{}, value(first + i));
+    for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
+  }
+}
+
+#if VITIS_HAS_AVX2
+// Eight finite values as 16-bit floats: registers that Join puts together.
+inline __m128i RoundEight(Float16, Eight value) {
+  const Eight finite = Min(Max(value, -65504.0f), 65504.0f);
+  return _mm256_cvtps_ph(finite.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+inline __m256i Join(__m128i a, __m128i b) { return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1); }
+
+// Adding half of the last place, or a little less before an even one, rounds.
+inline __m256i RoundEight(BFloat16, Eight value) {
+  constexpr float kLargest = 0x1.fep127f;
+  const __m256i bits = _mm256_castps_si256(Min(Max(value, -kLargest), kLargest).v);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
+}
+inline __m256i Join(__m256i a, __m256i b) { return _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8); }
+#endif
+
+// value(x) is what to round for a float or Eight of them.
+template <class T, class Value>
+void RoundToHalf(const float* __restrict x, T* __restrict y, size_t count, Value value) {
+#if VITIS_HAS_AVX2
+  const auto group = [=](size_t i) {
+    const Eight a = value(Load(x + i));
+    const Eight b = value(Load(x + i + 8));
+    if (_mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)) == 0) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), Join(RoundEight(T{}, a), RoundEight(T{}, b)));
+    } else {  // the processor would keep part of a NaN's payload; ours is always the same quiet NaN
+      RoundEach(y + i, 16, [=](size_t k) { return value(x[i + k]); });
+    }
   };
+  if (ForEachGroup<16>(count, group)) return;
+#endif
+  RoundEach(y, count, [=](size_t i) { return value(x[i]); });
+}
+
+// value(i) is what to round, computed a stage ahead.
+template <class T, class Value>
+void RoundStaged(T* y, size_t count, Value value) {
   float wide[kStage];
   for (size_t first = 0; first < count; first += kStage) {
     const size_t n = count - first < kStage ? count - first : kStage;
     for (size_t i = 0; i < n; ++i) wide[i] = value(first + i);
-    size_t i = 0;
-    for (; i + kWidth <= n; i += kWidth) {
-      const __m256 a = _mm256_loadu_ps(wide + i);
-      const __m256 b = _mm256_loadu_ps(wide + i + 8);
-      if (_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) == 0) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i), round(a));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + first + i + 8), round(b));
-      } else {  // the processor would keep part of a NaN's payload; ours is always the same quiet NaN
-        for (size_t k = i; k < i + kWidth; ++k) y[first + k].bits = static_cast<uint16_t>(ToFloat16Bits(wide[k]));
-      }
-    }
-    for (; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(ToFloat16Bits(wide[i]));
+    RoundToHalf(wide, y + first, n, [](auto v) { return v; });
   }
-#else
-  int32_t wide[kStage];
-  for (size_t first = 0; first < count; first += kStage) {
-    const size_t n = count - first < kStage ? count - first : kStage;
-    for (size_t i = 0; i < n; ++i) wide[i] = ToFloat16Bits(value(first + i));
-    for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
-  }
-#endif
-}
-
-template <class Value>
-void RoundToHalf(Float16* y, size_t count, Value value) {
-  RoundToFloat16(y, count, value);
-}
-
-#if VITIS_HAS_F16C
-// Sixteen floats without a NaN, clamped to what is finite: adding half of the last place rounds.
-inline __m256i RoundToBFloat16(const float* wide) {
-  const __m256 limit = _mm256_castsi256_ps(_mm256_set1_epi32(0x7f7f0000));
-  const auto round = [=](const float* eight) {
-    const __m256 v = _mm256_min_ps(limit, _mm256_loadu_ps(eight));
-    const __m256i bits = _mm256_castps_si256(_mm256_max_ps(_mm256_sub_ps(_mm256_setzero_ps(), limit), v));
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
-  };
-  return _mm256_permute4x64_epi64(_mm256_packus_epi32(round(wide), round(wide + 8)), 0xd8);
-}
-#endif
-
-template <class Value>
-void RoundToHalf(BFloat16* __restrict y, size_t count, Value value) {
-#if VITIS_HAS_F16C
-  constexpr size_t kWidth = 16;
-  float wide[kStage];
-  for (size_t first = 0; first < count; first += kStage) {
-    const size_t n = count - first < kStage ? count - first : kStage;
-    for (size_t i = 0; i < n; ++i) wide[i] = value(first + i);
-    size_t i = 0;
-    for (; i + kWidth <= n; i += kWidth) {
-      const __m256 nan = _mm256_cmp_ps(_mm256_loadu_ps(wide + i), _mm256_loadu_ps(wide + i + 8), _CMP_UNORD_Q);
-      if (_mm256_movemask_ps(nan) == 0) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + first + i), RoundToBFloat16(wide + i));
-      } else {
-        for (size_t k = i; k < i + kWidth; ++k) y[first + k].bits = static_cast<uint16_t>(ToBFloat16Bits(wide[k]));
-      }
-    }
-    for (; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(ToBFloat16Bits(wide[i]));
-  }
-#else
-  int32_t wide[kStage];
-  for (size_t first = 0; first < count; first += kStage) {
-    const size_t n = count - first < kStage ? count - first : kStage;
-    for (size_t i = 0; i < n; ++i) wide[i] = ToBFloat16Bits(value(first + i));
-    for (size_t i = 0; i < n; ++i) y[first + i].bits = static_cast<uint16_t>(wide[i]);
-  }
-#endif
 }
 
 inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
@@ -159,26 +174,23 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
     const float* __restrict in = x + first;
     T* out = y + first;
     const T zp = zero_point ? zero_point[channel] : T{};
-    const auto zero = [=](size_t) { return zp; };
     if constexpr (kIsHalf<T>) {
       const float negated = 0.0f - ToFloat(zp);
       Divisor(scale[channel]).Apply([=](auto divide) {
         if (negated == 0.0f) {
-          RoundToHalf(out, count, [=](size_t i) { return divide(in[i]); });
+          RoundToHalf(in, out, count, divide);
         } else {
-          RoundToHalf(out, count, [=](size_t i) { return divide(in[i]) - negated; });
+          RoundToHalf(in, out, count, [=](auto value) { return divide(value) - negated; });
         }
       });
     } else if constexpr (sizeof(T) < 4) {
-      WithClampedRatio(scale[channel], kMin<T> - static_cast<float>(zp), kMax<T> - static_cast<float>(zp),
-                       [=](auto ratio) {
-                         StoreCodes(
-                             out, count, [=](size_t i) { return BitCast<uint32_t>(ratio(in[i]) + kMagicFloat); }, zero);
-                       });
+      const float wide_zp = zp;
+      WithClampedRatio(scale[channel], kMin<T> - wide_zp, kMax<T> - wide_zp,
+                       [=](auto ratio) { QuantizeUniform(in, out, count, ratio, zp); });
     } else {
       Divisor(scale[channel]).Apply([=](auto divide) {
         QuantizeIntegers(
-            out, count, [=](size_t i) { return divide(in[i]); }, zero);
+            out, count, [=](size_t i) { return divide(in[i]); }, [=](size_t) { return zp; });
       });
     }
   };
@@ -188,9 +200,9 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
     const T* __restrict z = zero_point + (zero_point ? channel : 0);
     if constexpr (kIsHalf<T>) {
       if (zero_point) {
-        RoundToHalf(y + first, count, [=](size_t i) { return in[i] / s[i] - (0.0f - ToFloat(z[i])); });
+        RoundStaged(y + first, count, [=](size_t i) { return in[i] / s[i] - (0.0f - ToFloat(z[i])); });
       } else {
-        RoundToHalf(y + first, count, [=](size_t i) { return in[i] / s[i]; });
+        RoundStaged(y + first, count, [=](size_t i) { return in[i] / s[i]; });
       }
     } else {
       const auto ratio = [=](size_t i) { return in[i] / s[i]; };

@@ -12,12 +12,8 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__F16C__) || defined(__AVX2__)  // MSVC has no __F16C__; every AVX2 processor has F16C
-#include <immintrin.h>
-#define VITIS_HAS_F16C 1
-#endif
-
 #include "kernels/bfloat16.h"
+#include "kernels/eight.h"
 #include "kernels/float16.h"
 
 namespace vitis {
@@ -51,15 +47,15 @@ class Divisor {
   }
   bool exact() const { return exact_; }
 
-  // Calls body(divide), where divide(x) is x / scale.
+  // Calls body(divide), where divide(x) is x / scale; x is a float or Eight.
   template <class Body>
   void Apply(Body body) const {
     const float scale = scale_;
     const float reciprocal = reciprocal_;
     if (exact_) {
-      body([reciprocal](float x) { return x * reciprocal; });
+      body([reciprocal](auto x) { return x * reciprocal; });
     } else {
-      body([scale](float x) { return x / scale; });
+      body([scale](auto x) { return x / scale; });
     }
   }
 
@@ -69,16 +65,8 @@ class Divisor {
   bool exact_;
 };
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-inline constexpr bool kHasFma = true;
-inline float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-#else
-inline constexpr bool kHasFma = false;
-inline float Fma(float a, float b, float c) { return a * b + c; }  // never called
-#endif
-
-// Calls body(ratio), where ratio(x) has the nearest integer of x / scale clamped to [low, high], and NaN gives low. The
-// bounds are integers below 2^22.
+// Calls body(ratio), where ratio(x) has the nearest integer of x / scale clamped to [low, high], and NaN gives low; x
+// is a float or Eight. The bounds are integers below 2^22.
 //
 // With FMA the quotient takes three multiplications: for r = 1 / scale rounded to nearest, q = x r and e = x - q scale
 // (exact), q + e r is x / scale rounded to nearest (Markstein). That needs no operand near the ends of float's range:
@@ -88,24 +76,19 @@ template <class Body>
 void WithClampedRatio(float scale, float low, float high, Body body) {
   const float reciprocal = 1.0f / scale;
   const Divisor divisor(scale);
-  if (kHasFma && !divisor.exact() && scale > 0x1p-60f && scale < 0x1p60f) {
-    const float lowest = low * scale;
-    const float highest = high * scale;
-    body([=](float x) {
-      float v = x > lowest ? x : lowest;
-      v = v < highest ? v : highest;
-      const float q = v * reciprocal;
-      return Fma(Fma(-q, scale, v), reciprocal, q);
-    });
-    return;
+  if constexpr (kHasFma) {
+    if (!divisor.exact() && scale > 0x1p-60f && scale < 0x1p60f) {
+      const float lowest = low * scale;
+      const float highest = high * scale;
+      body([=](auto x) {
+        const auto v = Min(Max(x, lowest), highest);
+        const auto q = v * reciprocal;
+        return MultiplyAdd(MultiplySubtract(q, scale, v), reciprocal, q);
+      });
+      return;
+    }
   }
-  divisor.Apply([=](auto divide) {
-    body([=](float x) {
-      const float q = divide(x);
-      const float v = q > low ? q : low;  // in this order: NaN > low is false
-      return v < high ? v : high;
-    });
-  });
+  divisor.Apply([=](auto divide) { body([=](auto x) { return Min(Max(divide(x), low), high); }); });
 }
 
 // float32 -> bfloat16, nearest even; infinities and overflow saturate, NaN becomes a quiet NaN of the same sign.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -255,6 +256,58 @@ void TestHalfLayouts(const char* name) {
   }
 }
 
+template <class T>
+T Code(float x, float scale) {
+  if constexpr (std::is_integral_v<T>) {
+    return NaiveQuantize(x, scale, T{0});
+  } else {
+    return T{Nearest<T>(x / scale)};
+  }
+}
+
+template <class T>
+float Value(T code, float scale) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<float>(code) * scale;
+  } else {
+    return static_cast<float>(Meaning(code)) * scale;
+  }
+}
+
+// Every number of elements around the widths of registers, from unaligned addresses; nothing beyond them is written.
+// Among the first are all kinds of NaN and the largest floats, so that they meet ordinary values in one register.
+template <class T>
+void TestEveryCount(const char* name) {
+  std::mt19937 random(17);
+  constexpr uint8_t kUntouched = 0xa5;
+  for (size_t count = 1; count <= 300; ++count) {
+    const float scale = count % 2 ? 0.1f : 0.125f;
+    const size_t begin = count % 7;
+    const Blocks blocks{1, 1, begin + count + 5};
+    std::vector<float> x = AwkwardFloats(scale, blocks.size(), random);
+    for (const uint32_t bits : {0x7fffffffu, 0xffffffffu, 0x7f800001u, 0x7f7fffffu, 0xff7f8000u, 0x5f000000u}) {
+      x[begin + random() % count] = FromBits(bits);
+    }
+    std::vector<T> q(x.size());
+    std::vector<float> y(x.size());
+    std::memset(q.data(), kUntouched, q.size() * sizeof(T));
+    std::memset(y.data(), kUntouched, y.size() * sizeof(float));
+    BestKernels().of<T>().quantize(x.data(), q.data(), &scale, nullptr, blocks, begin, begin + count);
+    BestKernels().of<T>().dequantize(q.data(), y.data(), &scale, nullptr, blocks, begin, begin + count);
+    T no_code;
+    float no_value;
+    std::memset(&no_code, kUntouched, sizeof(no_code));
+    std::memset(&no_value, kUntouched, sizeof(no_value));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool within = i >= begin && i < begin + count;
+      const T code = within ? Code<T>(x[i], scale) : no_code;
+      const float value = within ? Value(code, scale) : no_value;
+      Check(std::memcmp(&q[i], &code, sizeof(T)) == 0, name, x[i], static_cast<double>(i), static_cast<double>(count));
+      Check(BitsOf(y[i]) == BitsOf(value) || (std::isnan(y[i]) && std::isnan(value)), name, x[i], y[i], value);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -277,6 +330,14 @@ int main() {
   TestIntegers<int16_t>("int16");
   TestIntegers<uint32_t>("uint32");
   TestIntegers<int32_t>("int32");
+  TestEveryCount<uint8_t>("uint8 counts");
+  TestEveryCount<int8_t>("int8 counts");
+  TestEveryCount<uint16_t>("uint16 counts");
+  TestEveryCount<int16_t>("int16 counts");
+  TestEveryCount<uint32_t>("uint32 counts");
+  TestEveryCount<int32_t>("int32 counts");
+  TestEveryCount<Float16>("float16 counts");
+  TestEveryCount<BFloat16>("bfloat16 counts");
   std::printf("%s: %d failed checks\n", BestKernels().name, failures);
   return failures != 0;
 }
