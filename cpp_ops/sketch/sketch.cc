@@ -18,8 +18,7 @@ namespace vitis {
 namespace {
 
 constexpr size_t kBytes = kKeys * sizeof(uint64_t);
-constexpr size_t kBlock = 1024;  // values that stay in the first-level cache between the two loops
-// A word holds fewer than 2^24 values. Both tables together get no more.
+// A word holds fewer than 2^24 values.
 constexpr size_t kFlushAt = (size_t{1} << 24) - (size_t{1} << 17) - Sketch::kPiece;
 constexpr uint32_t kVersion = 1;
 constexpr char kMagic[4] = {'O', 'V', 'P', 'S'};
@@ -108,10 +107,10 @@ void Sketch::Fold(size_t count, Convert convert) {
   for (size_t at = 0; at < count; at += kBlock) {
     const size_t size = count - at < kBlock ? count - at : kBlock;
     const float* values = convert(at, size, buffer);
-    kernels.count(values, size, counter->even.words(), counter->odd.words());
+    kernels.count(values, size, counter->table.words());
     const size_t whole = size - size % kLanes;
     const Scan before = scan;
-    kernels.scan(values, whole, &scan);
+    bool finite = whole == 0 || kernels.scan(values, whole, &scan);
     if (whole < size) {
       // The rest, filled up with copies for the extremes and with zeros for the squares.
       float rest[kLanes];
@@ -119,12 +118,11 @@ void Sketch::Fold(size_t count, Convert convert) {
       for (size_t i = 0; i < kLanes; ++i) rest[i] = values[whole + i % (size - whole)];
       kernels.scan(rest, kLanes, &extremes);
       for (size_t i = size - whole; i < kLanes; ++i) rest[i] = 0.0f;
-      kernels.scan(rest, kLanes, &scan);
+      finite = kernels.scan(rest, kLanes, &scan) && finite;
       scan.least = extremes.least;
       scan.greatest = extremes.greatest;
-      scan.magnitude = extremes.magnitude;
     }
-    if (scan.magnitude >= kInfinite) {
+    if (!finite) {
       // Once more, with zeros in place of what is not finite; the extremes come from the finite values.
       scan = before;
       if (values != buffer) std::memcpy(buffer, values, size * sizeof(float));
@@ -204,15 +202,13 @@ void Sketch::NonFinite(uint64_t* nans, uint64_t* infinities) const {
 // Moves the counts to 64-bit totals.
 void Sketch::Flush(Counter* counter) {
   if (!totals_) totals_ = std::make_unique<Totals>();
-  for (Table* table : {&counter->even, &counter->odd}) {
-    for (size_t key = 0; key < kKeys; ++key) {
-      uint64_t& word = (*table)[key];
-      if (word == 0) continue;
-      const uint64_t unit = kOne + (static_cast<uint64_t>(key) << kLowBits);
-      totals_->counts[key] += word / unit;
-      totals_->sums[key] += word % unit;
-      word = 0;
-    }
+  for (size_t key = 0; key < kKeys; ++key) {
+    uint64_t& word = counter->table[key];
+    if (word == 0) continue;
+    const uint64_t unit = kOne + (static_cast<uint64_t>(key) << kLowBits);
+    totals_->counts[key] += word / unit;
+    totals_->sums[key] += word % unit;
+    word = 0;
   }
   nans_ += counter->nans;
   infinities_ += counter->infinities;

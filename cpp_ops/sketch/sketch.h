@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The integers, the folded squares and the saved bytes are those of the Python class, bit for bit. Threads may add to
-// one sketch at the same time: each counts in a pair of tables of its own, and what they counted adds up exactly.
+// one sketch at the same time: each counts in a table of its own, and what they counted adds up exactly.
 
 #pragma once
 
@@ -61,7 +61,7 @@ class Sketch {
 
  private:
   struct Counter {
-    Table even, odd;
+    Table table;
     size_t count = 0;  // values since the last flush
     uint64_t nans = 0, infinities = 0;
     int32_t least = INT32_MAX, greatest = INT32_MIN;

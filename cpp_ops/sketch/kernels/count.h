@@ -11,6 +11,9 @@ namespace vitis {
 // Partial sums of squares, by index modulo kLanes. A multiple of every vector width, so no width changes a sum.
 inline constexpr size_t kLanes = 32;
 
+// Values that stay in the first-level cache between the two loops.
+inline constexpr size_t kBlock = 1024;
+
 // A bin is one 64-bit word. Each value adds kOne + its pattern: with K = kOne + (key << kLowBits), the part of the
 // pattern that all values of a bin share, word = n K + sum(low), and sum(low) < K as long as n < 2^25.
 inline constexpr int kLowBits = 15;
@@ -22,17 +25,16 @@ struct Scan {
   double squares[kLanes] = {};
   int32_t least = INT32_MAX;     // as OrderOf
   int32_t greatest = INT32_MIN;  // as OrderOf
-  uint32_t magnitude = 0;        // greatest pattern without its sign
 };
 
 // Floats order as these integers do; the map is its own inverse.
 inline int32_t OrderOf(int32_t pattern) { return pattern ^ ((pattern >> 31) & 0x7fffffff); }
 
 struct CountKernels {
-  // `count` is a multiple of kLanes.
-  void (*scan)(const float* x, size_t count, Scan* scan);
-  // Two tables take turns, so that equal neighbours do not wait for each other's store.
-  void (*count)(const float* x, size_t count, uint64_t* even, uint64_t* odd);
+  // `count` is a positive multiple of kLanes. False if there was an Inf or NaN; the extremes then mean nothing.
+  bool (*scan)(const float* x, size_t count, Scan* scan);
+  // `count` is at most kBlock.
+  void (*count)(const float* x, size_t count, uint64_t* table);
 };
 
 namespace baseline {
