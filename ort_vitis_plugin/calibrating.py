@@ -6,13 +6,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from onnx import TensorProto
+
 from . import bodies
 from . import calibration as artefact
 from .calibration import Calibration
+from .calibration_ranges import check_names, range_file, read_ranges, write_ranges
 from .errors import CalibrationError, OptionTypeError, UnsupportedError
 from .observe import Candidates, direct_errors
 from .parameters import ErrorCurve
 from .progress import Progress
+from .statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +27,8 @@ if TYPE_CHECKING:
 
     from .graph import Graph
     from .request import Run
-    from .statistics import Statistics
 
-FLOATS = (1, 10)  # TensorProto.FLOAT and FLOAT16
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 def obtain(
@@ -34,7 +38,8 @@ def obtain(
     given, cache = run.request.calibration, run.call.calibration_cache
     path = Path(cache) if cache else None
     if given is None and (path is None or not path.exists()):
-        tensors = tensors_of_interest(run, graph) if path is None else float_tensors(graph)
+        kept = path is not None or range_file(run) is not None
+        tensors = float_tensors(graph) if kept else tensors_of_interest(run, graph)
         found = observe_samples(run, model, tensors, configure, collector)
         if path is not None:
             found.save(path)
@@ -59,6 +64,33 @@ def obtain(
             "preparation switches) must be the same as when it was made"
         ) from error
     return given
+
+
+def stored_ranges(run: Run, graph: Graph) -> Statistics | None:
+    """The statistics that the file of calibration_cache_path holds, None where there is none to read."""
+    path = range_file(run)
+    if path is None or not path.exists():
+        return None
+    stored = read_ranges(path, run.method.key)
+    check_names(path, stored, tensors_of_interest(run, graph))
+    return Statistics(
+        {name: each.sketch for name, each in stored.items()},
+        ranges={name: each.limits for name, each in stored.items()},
+    )
+
+
+def keep_ranges(run: Run, graph: Graph, statistics: Statistics) -> None:
+    """Write the file of calibration_cache_path; this call takes its ranges as the next one will read them."""
+    path = range_file(run)
+    if path is None:
+        return
+    ranges = {}
+    for name, sketch in statistics.items():
+        dtype = np.float16 if graph.element_type(name) == TensorProto.FLOAT16 else np.float32
+        low, high = run.method.choose(sketch, name, run, statistics.collected)
+        ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
+    write_ranges(path, run.method.key, ranges, statistics.sketches)
+    statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
 
 
 def observe_samples(

@@ -29,6 +29,8 @@ from .sketch import Sketch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import onnxruntime as ort
+
     from .observe import Configure, Feed
 
 log = logging.getLogger(__name__)
@@ -416,6 +418,17 @@ def _shippable(model: ModelProto | str | Path) -> bytes | str:
     return path.read_bytes()
 
 
+def _patient(configure: Configure | None) -> Configure:
+    """``configure``, and threads that sleep while they wait: spinning ones would take the cores of other workers."""
+
+    def both(options: ort.SessionOptions) -> None:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        if configure:
+            configure(options)
+
+    return both
+
+
 _own = threading.local()
 
 
@@ -424,7 +437,7 @@ def _work(model: bytes | str, key: str, job: _Job, part: _Part) -> Work:
     mark = (key, repr((job.tensors, job.providers, job.apart)), job.configure)
     if getattr(_own, "mark", None) != mark:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else model
-        _own.observer = Observer(proto, job.tensors, providers=job.providers, configure=job.configure)
+        _own.observer = Observer(proto, job.tensors, providers=job.providers, configure=_patient(job.configure))
         _own.mark = mark
     observer: Observer = _own.observer
     samples: list[Sample] = []

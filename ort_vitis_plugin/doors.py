@@ -42,6 +42,7 @@ _OPTION_KEYS = {
     "convert_fp16_to_fp32": "ConvertFP16ToFP32",
     "convert_nchw_to_nhwc": "ConvertNCHWToNHWC",
     "include_cle": "IncludeCLE",
+    "calibration_cache_path": "CalibrationCachePath",
 }
 
 # Arguments whose default is not "nothing"; left at it, a target's preset or an option may say otherwise.
@@ -76,6 +77,7 @@ def quantize_static(
     print_summary: bool = False,
     debug_mode: bool = False,
     calibration: Any = None,
+    calibration_cache_path: str | Path | None = None,
     plugins: Any = None,
     **aliases: Any,
 ) -> Result:
@@ -84,7 +86,8 @@ def quantize_static(
     Signature, order and defaults are those of the vai_q_onnx manual. ``model_input`` is a path or a ModelProto (never
     changed); ``model_output`` a path, or None to write no file. ``calibration_data_reader`` has ``get_next()`` giving
     {input name: array} and None at the end; None calibrates with one random sample. ``extra_options`` takes every key
-    that ``ort-vitis options`` lists. ``calibration`` is what ``calibrate`` returned, in place of samples. ``plugins``
+    that ``ort-vitis options`` lists. ``calibration`` is what ``calibrate`` returned, in place of samples.
+    ``calibration_cache_path`` is onnxruntime's: its JSON file of ranges, read if it exists, else written. ``plugins``
     is a plugin manager other than the shared one.
 
     Returns a Result: ``.model``, ``.report``, ``.path``. Raises errors of ``ort_vitis_plugin.errors`` before any work
@@ -150,6 +153,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
         values[ALIASES[alias]] = values[ALIASES[alias]] or value
     for name in ("input_nodes", "output_nodes"):
         values[name] = list(names(values[name], name))
+    values["calibration_cache_path"] = _path(values["calibration_cache_path"], "calibration_cache_path")
     as_options = {
         key: values[name]
         for name, key in _OPTION_KEYS.items()
@@ -187,6 +191,8 @@ def request_from_ort(arguments: Mapping[str, Any]) -> Request:
     given = merged_options(get("extra_options"), {})
     if get("calibration_providers") is not None:
         given.setdefault("ExecutionProviders", list(get("calibration_providers") or ()))
+    if get("calibration_cache_path") is not None:
+        given.setdefault("CalibrationCachePath", _path(get("calibration_cache_path"), "calibration_cache_path"))
     return Request(
         model=arguments["model_input"],
         output=arguments["model_output"],
@@ -236,6 +242,12 @@ def _defaults(quant_format: Any, method: Any, activation: Any, weight: Any, meth
 
 def _is_empty(value: Any) -> bool:
     return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+
+
+def _path(value: Any, argument: str) -> str | None:
+    if value is None or isinstance(value, (str, Path)):
+        return None if value is None else str(value)
+    raise OptionTypeError(f"{argument} takes the path of a file, not {value!r}")
 
 
 def _flag(value: Any, argument: str) -> bool:

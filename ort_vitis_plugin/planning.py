@@ -199,6 +199,7 @@ class Planner:
         if "scale" in override and "zero_point" in override:
             return self._overridden(name, role, kind, override)
         method = self.run.method
+        source = self.range_source.get(name, name)
         if role is Role.ACTIVATION and self._is_softmax(name) and array is None and "rmin" not in override:
             if method.power_of_two or self.q.power_of_two_scales:
                 given = softmax_affine(kind, symmetric=symmetric)
@@ -208,7 +209,7 @@ class Planner:
         if method.power_of_two and "rmin" not in override and "rmax" not in override:
             settled = self._settled(name) if array is None and kind == self.run.activation else {}
             curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, settled)
-            position = ZERO_POSITION if curve.is_zero else method.choose(curve, name, self._collected(array))
+            position = ZERO_POSITION if curve.is_zero else method.choose(curve, source, self._collected(array))
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(position)
             return planned
@@ -218,8 +219,10 @@ class Planner:
             seen = sketch or Sketch()
             if method.power_of_two:
                 low, high = seen.minimum, seen.maximum
+            elif source in self.q.statistics.ranges:
+                low, high = self.q.statistics.ranges[source]
             else:
-                low, high = method.choose(seen, name, self.run, self._collected(array))
+                low, high = method.choose(seen, source, self.run, self._collected(array))
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
         low, high = widened(low, high, self.call["MinimumRealRange"])
         given = affine(low, high, kind, self._float_limits(kind, limits, symmetric), symmetric=symmetric)

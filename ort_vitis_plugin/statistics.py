@@ -16,13 +16,14 @@ class Statistics(Mapping[str, "Sketch"]):
     """Tensor name -> sketch over all samples. ``collected`` is the method's collector, None for most methods.
 
     ``settled`` holds squared errors (with their zero points) by tensor and position, from a second pass, for the
-    activation type of the run.
+    activation type of the run. ``ranges`` states ranges by tensor, whatever the sketches say (calibration_cache_path).
     """
 
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
     samples: int = 0
     collected: Any = None
     settled: Mapping[str, Mapping[int, tuple[float, int]]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __getitem__(self, tensor: str) -> Sketch:
         return self.sketches[tensor]

@@ -10,6 +10,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto
 
+from .calibration_ranges import check_range_file
 from .catalog import full_name
 from .errors import ModelError, OptionError, UnsupportedError
 from .graph import Graph
@@ -44,6 +45,7 @@ def check_request(run: Run) -> None:
     if run.options["BlockSize"]:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
     _check_providers(run)
+    check_range_file(run)
 
 
 def _check_providers(run: Run) -> None:

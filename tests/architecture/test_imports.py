@@ -21,6 +21,7 @@ ORT_INTERNALS = {
     "ort_vitis_plugin",
     "ort_vitis_plugin.api",
     "ort_vitis_plugin.attach",
+    "ort_vitis_plugin.calibration_ranges",
     "ort_vitis_plugin.calibrator",
     "ort_vitis_plugin.demo.data",
     "ort_vitis_plugin.doors",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto
-from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod
+from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod
 from ort_vitis_plugin.errors import CalibrationError
@@ -217,3 +217,24 @@ def test_a_moving_average_moves_by_its_constant() -> None:
     options = {"CalibMovingAverage": True, "CalibMovingAverageConstant": 0.01}
     result = quantized(source, feeds, extra_options=options)
     assert float(scale_of(result, "x_DequantizeLinear_Output")) * 255 == pytest.approx(2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", [CalibrationMethod.MinMax, PowerOfTwoMethod.MinMSE], ids=str)
+def test_what_samples_decide_apart_holds_for_the_input_of_a_relu_too(method: Any) -> None:
+    """It takes the range of the output, averaged or voted for like that one."""
+    source = model(
+        "t (float[1, 64] x) => (float[1, 64] y) { h = MatMul(x, w) y = Relu(h) }", {"w": np.eye(64, dtype=np.float32)}
+    )
+    feeds = [
+        {"x": feed["x"] * np.float32(size)} for feed, size in zip(samples(source, 5), (1, 1, 1, 1, 300), strict=True)
+    ]
+    options = {
+        **SYMMETRIC,
+        "MinMSEMode": "MostCommon",
+        "CalibMovingAverage": True,
+        "CalibMovingAverageConstant": 0.01,
+        "QDQKeepRemovableActivations": True,
+    }
+    result = quantized(source, feeds, calibrate_method=method, activation_type=QuantType.QInt8, extra_options=options)
+    before = scale_of(result, "h_DequantizeLinear_Output")
+    assert float(before) == float(scale_of(result, "y")) < 8 / 127
