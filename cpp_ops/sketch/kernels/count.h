@@ -28,7 +28,7 @@ struct Scan {
 };
 
 // Floats order as these integers do; the map is its own inverse.
-inline int32_t OrderOf(int32_t pattern) { return pattern ^ ((pattern >> 31) & 0x7fffffff); }
+static inline int32_t OrderOf(int32_t pattern) { return pattern ^ ((pattern >> 31) & 0x7fffffff); }
 
 struct CountKernels {
   // `count` is a positive multiple of kLanes. False if there was an Inf or NaN; the extremes then mean nothing.
