@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <tuple>
 
 #include "kernels/kernels.h"
 
@@ -58,7 +59,19 @@ int32_t OrderOfFloat(float value) {
   return OrderOf(pattern);
 }
 
-bool IsFinite(size_t key) { return ((key << kLowBits) & kInfinite) != kInfinite; }
+// Calls body(begin, end) for ranges of keys that hold all finite values of these extremes: reading a page of a table
+// makes it real, and most were never written. `lowest` is as LowOf.
+template <class Body>
+void ForEachFinite(int32_t least, int32_t greatest, uint32_t lowest, Body body) {
+  const size_t low = lowest == UINT32_MAX ? kKeys : (static_cast<size_t>(lowest) + 1) >> (kLowBits + 1);
+  for (const auto& [sign, used, last] :
+       {std::tuple(size_t{0}, greatest >= 0, OrderOf(greatest)), std::tuple(kKeys / 2, least < 0, OrderOf(least))}) {
+    body(sign, sign + 1);  // zeros: the extremes do not tell -0.0 from 0.0
+    if (!used) continue;
+    const size_t high = (static_cast<uint32_t>(last) & 0x7fffffff) >> kLowBits;
+    body(sign + (low > 0 ? low : 1), sign + high + 1);
+  }
+}
 
 }  // namespace
 
@@ -135,6 +148,7 @@ void Sketch::Fold(size_t count, Convert convert) {
   }
   counter->least = scan.least < counter->least ? scan.least : counter->least;
   counter->greatest = scan.greatest > counter->greatest ? scan.greatest : counter->greatest;
+  counter->lowest = scan.lowest < counter->lowest ? scan.lowest : counter->lowest;
   counter->count += count;
   for (size_t width = kLanes / 2; width > 0; width /= 2) {
     for (size_t i = 0; i < width; ++i) scan.squares[i] += scan.squares[i + width];
@@ -202,26 +216,32 @@ void Sketch::NonFinite(uint64_t* nans, uint64_t* infinities) const {
 // Moves the counts to 64-bit totals.
 void Sketch::Flush(Counter* counter) {
   if (!totals_) totals_ = std::make_unique<Totals>();
-  for (size_t key = 0; key < kKeys; ++key) {
-    uint64_t& word = counter->table[key];
-    if (word == 0) continue;
-    const uint64_t unit = kOne + (static_cast<uint64_t>(key) << kLowBits);
-    totals_->counts[key] += word / unit;
-    totals_->sums[key] += word % unit;
-    word = 0;
-  }
+  ForEachFinite(counter->least, counter->greatest, counter->lowest, [&](size_t key, size_t end) {
+    for (; key < end; ++key) {
+      uint64_t& word = counter->table[key];
+      if (word == 0) continue;
+      const uint64_t unit = kOne + (static_cast<uint64_t>(key) << kLowBits);
+      totals_->counts[key] += word / unit;
+      totals_->sums[key] += word % unit;
+      word = 0;
+    }
+  });
   nans_ += counter->nans;
   infinities_ += counter->infinities;
   least_ = counter->least < least_ ? counter->least : least_;
   greatest_ = counter->greatest > greatest_ ? counter->greatest : greatest_;
+  lowest_ = counter->lowest < lowest_ ? counter->lowest : lowest_;
   counter->count = 0;
   counter->nans = counter->infinities = 0;
   counter->least = INT32_MAX;
   counter->greatest = INT32_MIN;
+  counter->lowest = UINT32_MAX;
 }
 
 void Sketch::FlushAll() {
-  for (const auto& counter : idle_) Flush(counter.get());
+  for (const auto& counter : idle_) {
+    if (counter->count > 0) Flush(counter.get());
+  }
 }
 
 std::vector<uint8_t> Sketch::Save() {
@@ -230,12 +250,14 @@ std::vector<uint8_t> Sketch::Save() {
   std::vector<uint32_t> keys;
   std::vector<uint64_t> counts;
   std::vector<uint64_t> sums;
-  for (size_t key = 0; totals_ && key < kKeys; ++key) {
-    if (totals_->counts[key] == 0 || !IsFinite(key)) continue;
-    keys.push_back(static_cast<uint32_t>(key));
-    counts.push_back(totals_->counts[key]);
-    sums.push_back(totals_->sums[key]);
-  }
+  ForEachFinite(least_, greatest_, lowest_, [&](size_t key, size_t end) {
+    for (; totals_ && key < end; ++key) {
+      if (totals_->counts[key] == 0) continue;
+      keys.push_back(static_cast<uint32_t>(key));
+      counts.push_back(totals_->counts[key]);
+      sums.push_back(totals_->sums[key]);
+    }
+  });
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
@@ -268,6 +290,7 @@ void Sketch::Clear() {
   nans_ = infinities_ = 0;
   least_ = INT32_MAX;
   greatest_ = INT32_MIN;
+  lowest_ = UINT32_MAX;
 }
 
 bool Sketch::Merge(const uint8_t* bytes, size_t size) {
@@ -292,6 +315,9 @@ bool Sketch::Merge(const uint8_t* bytes, size_t size) {
     if (key >= kKeys) return false;
     totals_->counts[key] += count;
     totals_->sums[key] += sum;
+    // The least pattern of the bin that is not zero.
+    const uint32_t low = LowOf(key << kLowBits | ((key & (kKeys / 2 - 1)) == 0 ? 1 : 0));
+    lowest_ = low < lowest_ ? low : lowest_;
   }
   ExactSum squares;
   std::memcpy(squares.limbs(), header.squares, sizeof(header.squares));

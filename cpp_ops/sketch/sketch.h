@@ -65,6 +65,7 @@ class Sketch {
     size_t count = 0;  // values since the last flush
     uint64_t nans = 0, infinities = 0;
     int32_t least = INT32_MAX, greatest = INT32_MIN;
+    uint32_t lowest = UINT32_MAX;
   };
   struct Totals {
     Table counts, sums;
@@ -84,6 +85,7 @@ class Sketch {
   ExactSum squares_;
   uint64_t nans_ = 0, infinities_ = 0;
   int32_t least_ = INT32_MAX, greatest_ = INT32_MIN;
+  uint32_t lowest_ = UINT32_MAX;
 };
 
 }  // namespace vitis

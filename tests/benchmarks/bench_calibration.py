@@ -1,6 +1,6 @@
 """Calibration against plain inference, ORT's calibrators and numpy, on a ResNet-50 with random He weights.
 
-python tests/benchmarks/bench_calibration.py [time] [memory] [numpy] [upstream] [sketch] [dask] [--samples 16]
+python tests/benchmarks/bench_calibration.py [time] [memory] [numpy] [upstream] [sketch] [small] [dask] [--samples 16]
 
 Medians of things measured in turns in one run: processor seconds where one thread works (other programs disturb them
 little), wall time where two do. Parts run in the order given, all by default.
@@ -276,6 +276,20 @@ def bench_sketch(_: int) -> None:
         part.settle()
         parts.append(part)
     print(f"  merging 1,000 sketches: {clock(lambda: merged(parts)):.2f} s")
+
+
+def bench_small(_: int) -> None:
+    """A sketch per weight, as planning makes them: what one costs when there is little to count."""
+    rng = np.random.default_rng(0)
+    for size in (64, 1024, 16_384):
+        weights = [rng.standard_normal(size).astype(np.float32) for _ in range(800)]
+        sketches = [Sketch() for _ in weights]
+        counting = clock(lambda: [s.add(w) or s.bins for s, w in zip(sketches, weights, strict=True)])  # noqa: B023
+        asking = clock(lambda: [s.squared_error(range(4, 10), -128, 127) for s in sketches])  # noqa: B023
+        print(
+            f"  800 weights of {size} values: {counting / 0.8:.2f} ms to count one, {asking / 0.8:.2f} ms for the errors "
+            "of six positions"
+        )
 
 
 def numpy_sketch(row: np.ndarray) -> None:

@@ -169,3 +169,30 @@ def test_an_unknown_number_is_no_sketch() -> None:
     assert native.ort_vitis_sketch_merge(counter.number, data, len(data)) == 1
     assert native.ort_vitis_sketch_merge(counter.number, data, len(data) - 1) == -2
     assert counter.take() == data
+
+
+EXTREMES = {
+    "negative zero": [-0.0],
+    "both zeros": [0.0, -0.0],
+    "negative": [-1.0, -3e38],
+    "subnormal": [1e-45, -1e-40],
+    "far apart": [1e-45, 3e38, -1e-45, -3e38],
+    "a negative NaN beside positive values": [1.0, -np.nan],
+    "infinities alone": [np.inf, -np.inf],
+}
+
+
+@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
+def test_every_touched_bin_is_read(values: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the part of a table between the least and the greatest magnitude is looked at; also after a merge."""
+    array = np.array(values, np.float32)
+    whole = np.concatenate([array, np.ones(50, np.float32), array])
+    assert by_library(array) == by_numpy(monkeypatch, array)
+    assert by_library(whole) == by_numpy(monkeypatch, whole)
+    native = sketch_engine.library()
+    assert native is not None
+    counter = sketch_engine.Counter(native)
+    data = by_library(array)
+    counter.add(np.ones(50, np.float32))
+    native.ort_vitis_sketch_merge(counter.number, data, len(data))
+    assert counter.take() == by_numpy(monkeypatch, np.ones(50, np.float32), array)

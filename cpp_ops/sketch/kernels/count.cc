@@ -50,11 +50,14 @@ static bool ScanBlock(const float* x, size_t count, Scan* scan) {
   for (size_t k = 0; k < kSums; ++k) squares[k] = _mm256_loadu_pd(scan->squares + 4 * k);
   Eight least = x[0];
   Eight greatest = x[0];
+  __m256i lowest = _mm256_set1_epi32(-1);
   for (size_t i = 0; i < count; i += kLanes) {
     for (size_t k = 0; k < kSums; k += 2) {
       const float* eight = x + i + 4 * k;
       least = Min(Load(eight), least);
       greatest = Max(Load(eight), greatest);
+      const __m256i pattern = _mm256_castps_si256(Load(eight).v);
+      lowest = _mm256_min_epu32(lowest, _mm256_sub_epi32(_mm256_add_epi32(pattern, pattern), _mm256_set1_epi32(1)));
       squares[k] = AddSquares(_mm_loadu_ps(eight), squares[k]);
       squares[k + 1] = AddSquares(_mm_loadu_ps(eight + 4), squares[k + 1]);
     }
@@ -67,11 +70,14 @@ static bool ScanBlock(const float* x, size_t count, Scan* scan) {
   float extremes[2][8];
   Store(extremes[0], least);
   Store(extremes[1], greatest);
+  uint32_t lows[8];
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(lows), lowest);
   for (size_t k = 0; k < 8; ++k) {
     const int32_t low = OrderOf(extremes[0][k]);
     const int32_t high = OrderOf(extremes[1][k]);
     scan->least = low < scan->least ? low : scan->least;
     scan->greatest = high > scan->greatest ? high : scan->greatest;
+    scan->lowest = lows[k] < scan->lowest ? lows[k] : scan->lowest;
   }
   const __m256d infinity = _mm256_set1_pd(std::numeric_limits<double>::infinity());
   return _mm256_movemask_pd(_mm256_cmp_pd(sum, infinity, _CMP_NLT_UQ)) == 0;
@@ -80,13 +86,17 @@ static bool ScanBlock(const float* x, size_t count, Scan* scan) {
 static bool ScanBlock(const float* __restrict x, size_t count, Scan* scan) {
   int32_t least = scan->least;
   int32_t greatest = scan->greatest;
+  uint32_t lowest = scan->lowest;
   for (size_t i = 0; i < count; ++i) {
     const int32_t order = OrderOf(x[i]);
     least = order < least ? order : least;
     greatest = order > greatest ? order : greatest;
+    const uint32_t low = LowOf(PatternOf(x + i));
+    lowest = low < lowest ? low : lowest;
   }
   scan->least = least;
   scan->greatest = greatest;
+  scan->lowest = lowest;
 
   double squares[kLanes];
   for (size_t lane = 0; lane < kLanes; ++lane) squares[lane] = scan->squares[lane];

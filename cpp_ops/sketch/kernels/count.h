@@ -25,10 +25,14 @@ struct Scan {
   double squares[kLanes] = {};
   int32_t least = INT32_MAX;     // as OrderOf
   int32_t greatest = INT32_MIN;  // as OrderOf
+  uint32_t lowest = UINT32_MAX;  // least magnitude that is not zero, as LowOf
 };
 
 // Floats order as these integers do; the map is its own inverse.
 static inline int32_t OrderOf(int32_t pattern) { return pattern ^ ((pattern >> 31) & 0x7fffffff); }
+
+// The pattern without its sign, doubled and less one, so that zeros come last.
+static inline uint32_t LowOf(uint32_t pattern) { return 2 * pattern - 1; }
 
 struct CountKernels {
   // `count` is a positive multiple of kLanes. False if there was an Inf or NaN; the extremes then mean nothing.
