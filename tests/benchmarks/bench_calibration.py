@@ -287,8 +287,8 @@ def bench_small(_: int) -> None:
         counting = clock(lambda: [s.add(w) or s.bins for s, w in zip(sketches, weights, strict=True)])  # noqa: B023
         asking = clock(lambda: [s.squared_error(range(4, 10), -128, 127) for s in sketches])  # noqa: B023
         print(
-            f"  800 weights of {size} values: {counting / 0.8:.2f} ms to count one, {asking / 0.8:.2f} ms for the errors "
-            "of six positions"
+            f"  800 weights of {size} values: {counting / 0.8:.2f} ms to count one, {asking / 0.8:.2f} ms for errors "
+            "at six positions"
         )
 
 
