@@ -68,13 +68,17 @@ class Bins:
             return other
         if not len(other.keys):
             return self
-        keys = np.union1d(self.keys, other.keys)
-        counts, sums = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
-        for bins in (self, other):
-            at = np.searchsorted(keys, bins.keys)
-            counts[at] += bins.counts
-            sums[at] += bins.sums
-        return Bins(keys, counts, sums)
+        both = np.concatenate([self.keys, other.keys])
+        order = np.argsort(both, kind="stable")  # merges two sorted runs
+        both = both[order]
+        first = np.concatenate([[True], both[1:] != both[:-1]])
+        at = np.empty_like(order)
+        at[order] = np.cumsum(first) - 1
+        counts, sums = (np.zeros(at.max() + 1, np.int64) for _ in range(2))
+        for bins, where in ((self, at[: len(self.keys)]), (other, at[len(self.keys) :])):
+            counts[where] += bins.counts
+            sums[where] += bins.sums
+        return Bins(both[first], counts, sums)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> Bins:
         return Bins(self.keys[which], self.counts[which], self.sums[which])
