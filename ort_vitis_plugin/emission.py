@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from . import saturation
 from .numerics import along, quantize
 from .parameters import by_channel
 from .plan import Plan, Role, TensorPlan
+from .planning import clip_limits
 from .types import INT32, QType, storage_dtype
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class Emission:
         self.q, self.plan, self.graph = quantizer, plan, quantizer.graph
         self.domains: set[str] = set()
         self._parameters: dict[tuple[str, str], tuple[str, str]] = {}
+        self._clamps: dict[tuple[int, int], tuple[NodeProto, saturation.Limits]] = {}
 
     def emit(self) -> ModelProto:
         for node in self.plan.removed.values():
@@ -42,6 +45,8 @@ class Emission:
         for domain in sorted(self.domains):
             if domain and all(entry.domain != domain for entry in model.opset_import):
                 model.opset_import.append(helper.make_opsetid(domain, 1))
+        clamps = {producer.output[at]: limits for (_, at), (producer, limits) in self._clamps.items()}
+        saturation.keep(model, clamps)
         return model
 
     # ------------------------------------------------------------------ one tensor
@@ -152,6 +157,9 @@ class Emission:
         x, y = node.input[0], node.output[0]
         producer = self.graph.producer(x)
         assert producer is not None
+        at = list(producer.output).index(x)
+        _, before = self._clamps.get((id(producer), at), (producer, (None, None)))
+        self._clamps[id(producer), at] = producer, saturation.composed(before, clip_limits(self.graph, node))
         self.graph.remove(node)
         self.graph.set_outputs(producer, [y if tensor == x else tensor for tensor in producer.output])
 

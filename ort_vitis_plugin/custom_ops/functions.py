@@ -55,6 +55,8 @@ _HALF_LIMITS: dict[int, NDArray[np.float32]] = {
 }
 STORAGE_TYPES: frozenset[int] = frozenset({*_RANGES, *_HALF_LIMITS})
 
+_DEFAULTS: dict[str, int | str] = {"axis": 1, "bit_width": "8", "pos": ""}
+
 _MIXED_OPSET = 15  # CastLike
 _AXIS_OPSET = 13
 _BFLOAT16_OPSET = 13
@@ -70,6 +72,7 @@ class Use:
     per_axis: bool
     zero_point: bool
     bit_widths: frozenset[int] = frozenset()
+    attributes: tuple[str, ...] = ()
 
     @property
     def mixed(self) -> bool:
@@ -263,11 +266,8 @@ def function_body(use: Use, opset: int) -> FunctionProto:
     else:
         _fix_neuron(body, use)
     inputs = ["x", "scale", "zero_point"] if use.zero_point else ["x", "scale"]
-    attributes = ["axis"] if use.domain == VAI_DOMAIN or use.domain == QUARK_DOMAIN else ["axis", "bit_width", "pos"]
-    if key in FIX_NEURON:
-        attributes = ["bit_width", "pos", "axis"]
     imports = [helper.make_opsetid("", opset)]
-    return helper.make_function(use.domain, use.op_type, inputs, ["y"], body.nodes, imports, attributes)
+    return helper.make_function(use.domain, use.op_type, inputs, ["y"], body.nodes, imports, use.attributes)
 
 
 class _Tensors:
@@ -366,13 +366,18 @@ def _zero_point_type(key: tuple[str, str], node: NodeProto, tensors: _Tensors) -
 
 
 def _use(key: tuple[str, str], nodes: list[NodeProto], tensors: _Tensors) -> Use:
+    per_axis = any(tensors.sizes.get(node.input[1]) != 1 for node in nodes)
+    widths = frozenset(bit_width_of(node) for node in nodes) if key in FIX_NEURON else frozenset()
+    stated = {attribute.name for node in nodes for attribute in node.attribute if attribute.name in _DEFAULTS}
+    stated |= {name for name, needed in (("axis", per_axis), ("bit_width", len(widths) > 1)) if needed}
     return Use(
         domain=key[0],
         op_type=key[1],
         types=frozenset().union(*(_zero_point_type(key, node, tensors) for node in nodes)),
-        per_axis=any(tensors.sizes.get(node.input[1]) != 1 for node in nodes),
+        per_axis=per_axis,
         zero_point=any(_has(node, 2) for node in nodes),
-        bit_widths=frozenset(bit_width_of(node) for node in nodes) if key in FIX_NEURON else frozenset(),
+        bit_widths=widths,
+        attributes=tuple(sorted(stated)),
     )
 
 
@@ -396,16 +401,18 @@ def _raise_opset(model: ModelProto, opset: int) -> bool:
 
 
 def _settle_attributes(use: Use, nodes: list[NodeProto]) -> None:
-    """State what a body reads from the node: axis where one is per axis, bit_width as a string where widths differ."""
+    """Give every node the attributes that one of its name has, and bit_width as a string, the type in the schema.
+
+    onnx's ReferenceEvaluator wants every attribute that a function declares on every node that calls it.
+    """
     for node in nodes:
         present = {attribute.name: attribute for attribute in node.attribute}
-        if use.per_axis and "axis" not in present:
-            node.attribute.append(helper.make_attribute("axis", 1))
-        if len(use.bit_widths) > 1:
-            width = bit_width_of(node)
-            if "bit_width" in present:
-                node.attribute.remove(present["bit_width"])
-            node.attribute.append(helper.make_attribute("bit_width", str(width)))
+        for name in use.attributes:
+            if name not in present:
+                node.attribute.append(helper.make_attribute(name, _DEFAULTS[name]))
+        width = present.get("bit_width")
+        if width is not None and width.type == AttributeProto.INT:
+            width.CopyFrom(helper.make_attribute("bit_width", str(width.i)))
 
 
 def _settle_zero_points(model: ModelProto, use: Use, nodes: list[NodeProto], tensors: _Tensors) -> None:

@@ -11,7 +11,7 @@ from onnx.defs import OpSchema
 from onnx.reference.op_run import OpRun
 
 from ort_vitis_plugin.custom_ops import reference
-from ort_vitis_plugin.custom_ops.functions import QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.functions import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
 
 _INTEGERS = [f"tensor({name})" for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32")]
 _STORAGE = [*_INTEGERS, "tensor(float16)", "tensor(bfloat16)"]
@@ -70,8 +70,9 @@ def _schemas() -> list[OpSchema]:
         result.append(
             _schema(f"{prefix}DequantizeLinear", domain, _infer_float, "T", "tensor(float)", _STORAGE, [axis])
         )
+    # An attribute of a schema has one type. The kernels take an int too, and add_functions writes it as text.
     described = [
-        OpSchema.Attribute("bit_width", text, "number of bits, '8' by default", required=False),
+        OpSchema.Attribute("bit_width", text, "number of bits as text, '8' by default", required=False),
         OpSchema.Attribute("pos", text, "fix position of the scale, for readers", required=False),
         axis,
     ]
@@ -89,57 +90,41 @@ def register_schemas() -> None:
 
 
 class _Quantize(OpRun):
-    def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None) -> tuple[Any]:
+    def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None, **_: Any) -> tuple[Any]:
         return (reference.quantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
 
 
 class _Dequantize(OpRun):
-    def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None) -> tuple[Any]:
+    def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None, **_: Any) -> tuple[Any]:
         return (reference.dequantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
 
 
-class FixNeuron(OpRun):
-    """com.vai.quantize:FixNeuron in numpy."""
-
-    op_domain = VAI_DOMAIN
-
+class _FixNeuron(OpRun):
     def _run(
         self,
         x: Any,
         scale: Any,
         zero_point: Any = None,
         bit_width: int | str | None = None,
-        pos: str | None = None,
         axis: int | None = None,
+        **_: Any,
     ) -> tuple[Any]:
         width = 8 if bit_width is None else int(bit_width)
         return (np.asarray(reference.fix_neuron(x, scale, zero_point, width, 1 if axis is None else axis)),)
 
 
-class VitisQuantizeLinear(_Quantize):
-    """com.vai.quantize:VitisQuantizeLinear in numpy."""
-
-    op_domain = VAI_DOMAIN
-
-
-class VitisDequantizeLinear(_Dequantize):
-    """com.vai.quantize:VitisDequantizeLinear in numpy."""
-
-    op_domain = VAI_DOMAIN
-
-
-class ExtendedQuantizeLinear(_Quantize):
-    """com.amd.quark:ExtendedQuantizeLinear in numpy."""
-
-    op_domain = QUARK_DOMAIN
-
-
-class ExtendedDequantizeLinear(_Dequantize):
-    """com.amd.quark:ExtendedDequantizeLinear in numpy."""
-
-    op_domain = QUARK_DOMAIN
+_KERNELS: tuple[tuple[str, str, type[OpRun]], ...] = (
+    (VAI_DOMAIN, "VitisQuantizeLinear", _Quantize),
+    (VAI_DOMAIN, "VitisDequantizeLinear", _Dequantize),
+    (VAI_DOMAIN, "FixNeuron", _FixNeuron),
+    (QUARK_DOMAIN, "ExtendedQuantizeLinear", _Quantize),
+    (QUARK_DOMAIN, "ExtendedDequantizeLinear", _Dequantize),
+    (CONTRIB_DOMAIN, "QuantizeLinear", _Quantize),
+    (CONTRIB_DOMAIN, "DequantizeLinear", _Dequantize),
+    (CONTRIB_DOMAIN, "FixNeuron", _FixNeuron),
+)
 
 
 def reference_ops() -> list[type[OpRun]]:
     """``onnx.reference.ReferenceEvaluator(model, new_ops=reference_ops())`` runs the ops without any function."""
-    return [VitisQuantizeLinear, VitisDequantizeLinear, FixNeuron, ExtendedQuantizeLinear, ExtendedDequantizeLinear]
+    return [type(name, (kernel,), {"op_domain": domain}) for domain, name, kernel in _KERNELS]

@@ -188,14 +188,38 @@ def test_onnx_reference_evaluator(how: str, dtype: Any) -> None:
     np.testing.assert_array_equal(got, expected(dtype, np.float32([0.25, 0.1, 3.0])))
 
 
+@pytest.mark.parametrize("widths", [[4], ["4"], [None], [4, "8", None]], ids=str)
+@pytest.mark.parametrize("domain", [VAI, CONTRIB])
+def test_onnx_takes_a_bit_width_of_either_kind(domain: str, widths: list[Any]) -> None:
+    """An attribute of a schema has one type: written models have text, and what has none is understood too."""
+    custom_ops.register_schemas()
+    nodes = [(domain, "FixNeuron", np.int8, {} if width is None else {"bit_width": width}) for width in widths]
+    model = model_of(*nodes, scale=[0.25, 0.5, 4.0])
+    model.opset_import.append(helper.make_opsetid(domain, 1))
+    results = [EVALUATORS["classes"](model).run(None, {"x": X})]
+    custom_ops.add_functions(model)
+    onnx.checker.check_model(model, full_check=True, check_custom_domain=domain == VAI)
+    onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    results.append(run(model))
+    if domain == VAI:  # the other's body has ONNX's own ops, which onnx's evaluator knows from opset 19 on
+        results += [evaluator(model).run(None, {"x": X}) for evaluator in EVALUATORS.values()]
+    for result in results:
+        for width, value in zip(widths, result, strict=True):
+            scale, zero = np.float32([0.25, 0.5, 4.0]), np.zeros(3, np.int8)
+            np.testing.assert_array_equal(value, custom_ops.fix_neuron(X, scale, zero, int(width or 8)))
+
+
 def test_reference_evaluator_knows_every_op() -> None:
     model = model_of(
         (VAI, "VitisQuantizeLinear", ml_dtypes.bfloat16, {}),
         (QUARK, "ExtendedQuantizeLinear", np.int16, {}),
         (VAI, "FixNeuron", np.int8, {"bit_width": "4"}),
+        (CONTRIB, "QuantizeLinear", np.int8, {"bit_width": "8", "pos": "2"}),
+        (CONTRIB, "FixNeuron", np.int8, {"bit_width": "4", "pos": "2"}),
     )
-    model.opset_import.extend(helper.make_opsetid(domain, 1) for domain in (VAI, QUARK))
+    model.opset_import.extend(helper.make_opsetid(domain, 1) for domain in (VAI, QUARK, CONTRIB))
     got = EVALUATORS["classes"](model).run(None, {"x": X})
     fixed = custom_ops.fix_neuron(X, np.float32(0.25), np.int8(0), 4)
-    for left, right in zip(got, (expected(ml_dtypes.bfloat16), expected(np.int16), fixed), strict=True):
+    wanted = expected(ml_dtypes.bfloat16), expected(np.int16), fixed, expected(np.int8), fixed
+    for left, right in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(left, right)

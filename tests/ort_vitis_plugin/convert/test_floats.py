@@ -10,10 +10,15 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
+from onnxruntime.quantization.quantize import quantize_static as ort_quantize_static
 
-from ort_vitis_plugin import custom_ops
-from ort_vitis_plugin.convert import quantized_to_float, remove_initializers_from_inputs
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, custom_ops, quantize_static, saturation
+from ort_vitis_plugin.checking import open_session
+from ort_vitis_plugin.convert import quantized_to_float, remove_initializers_from_inputs, standard_to_vitis
 from ort_vitis_plugin.graph import Skip
+from ort_vitis_plugin.numerics import sqnr_db
+from ort_vitis_plugin.testing import graph as parsed
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1, 2, 6, 6)).astype(np.float32)
@@ -152,3 +157,150 @@ def test_initializers_leave_the_inputs() -> None:
     onnx.checker.check_model(result)
     again = remove_initializers_from_inputs(result)
     assert again.SerializeToString() == result.SerializeToString()
+
+
+# ---------------------------------------------------------------------- clamps that saturation replaced
+
+CLAMPS = """t (float[1, 3, 8, 8] x) => (float[] y) {
+    a = Conv<pads = [1, 1, 1, 1]>(x, w1, b1)
+    r = Relu(a)
+    c = Conv<pads = [1, 1, 1, 1]>(r, w2, b2)
+    d = Clip(c, zero, six)
+    e = Conv<pads = [1, 1, 1, 1]>(d, w3, b3)
+    f = Clip(e, minus, one)
+    g = Add(f, r)
+    h = Relu(g)
+    y = Conv(h, w2)
+}"""
+GIVEN = np.random.default_rng(7)
+CONSTANTS = {
+    "w1": np.float32(GIVEN.standard_normal((8, 3, 3, 3))),
+    **{name: np.float32(GIVEN.standard_normal((8, 8, 3, 3)) / 5) for name in ("w2", "w3")},
+    **{name: np.float32(GIVEN.standard_normal(8)) for name in ("b1", "b2", "b3")},
+    "zero": np.float32(0),
+    "six": np.float32(6),
+    "minus": np.float32(-1),
+    "one": np.float32(1),
+}
+SAMPLES = [{"x": np.float32(GIVEN.standard_normal((1, 3, 8, 8)))} for _ in range(3)]
+BEYOND = {"x": SAMPLES[0]["x"] * 8}
+
+NATIVE, VITIS, FIX = QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron
+FORMATS: dict[str, tuple[Any, Any]] = {
+    "native uint8": (NATIVE, QuantType.QUInt8),
+    "native int8": (NATIVE, QuantType.QInt8),
+    "Vitis uint8": (VITIS, QuantType.QUInt8),
+    "Vitis int16": (VITIS, VitisQuantType.QInt16),
+    "Vitis uint32": (VITIS, VitisQuantType.QUInt32),
+    "Vitis bfloat16": (VITIS, VitisQuantType.QBFloat16),
+    "FixNeuron": (FIX, QuantType.QInt8),
+}
+
+
+class Reader:
+    """The samples, once."""
+
+    def __init__(self) -> None:
+        self.left = iter(SAMPLES)
+
+    def get_next(self) -> Any:
+        return next(self.left, None)
+
+
+def clamps_of(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node if node.op_type in ("Relu", "Clip")]
+
+
+def decibels(left: onnx.ModelProto, right: onnx.ModelProto) -> float:
+    """On data eight times as large as what calibration saw."""
+    return min(
+        sqnr_db(*(open_session(model, [custom_ops.register]).run(None, feed)[0] for model in (left, right)))
+        for feed in (SAMPLES[0], BEYOND)
+    )
+
+
+@pytest.mark.parametrize("symmetric", [False, True], ids=["asymmetric", "symmetric"])
+@pytest.mark.parametrize("method", [CalibrationMethod.MinMax, PowerOfTwoMethod.MinMSE])
+@pytest.mark.parametrize("name", FORMATS)
+def test_round_trip_keeps_every_clamp(name: str, method: Any, symmetric: bool) -> None:
+    """Vitis QDQ and FixNeuron store weights as floats, native QDQ as codes."""
+    quant_format, activation = FORMATS[name]
+    model = parsed(CLAMPS, 17, CONSTANTS)
+    quantized = quantize_static(
+        model,
+        None,
+        Reader(),
+        quant_format=quant_format,
+        calibrate_method=method,
+        activation_type=activation,
+        weight_type=QuantType.QInt8,
+        extra_options={"ActivationSymmetric": symmetric},
+    ).model
+    if not symmetric and activation is not VitisQuantType.QBFloat16:
+        assert len(clamps_of(quantized)) < 4
+    back = quantized_to_float(quantized)
+    onnx.checker.check_model(back, full_check=True)
+    assert clamps_of(back) == ["Relu", "Clip", "Clip", "Relu"]
+    assert saturation.kept(back) is None
+    assert decibels(model, back) > (30 if quant_format is NATIVE else 200)
+
+
+def test_what_is_written_down_survives_other_conversions() -> None:
+    model = parsed(CLAMPS, 17, CONSTANTS)
+    quantized = quantize_static(
+        model, None, Reader(), calibrate_method=CalibrationMethod.MinMax, activation_type=QuantType.QUInt8
+    ).model
+    assert saturation.kept(quantized) == {"r": (0, None), "d": (0, 6), "h": (0, None)}
+    assert clamps_of(quantized_to_float(standard_to_vitis(quantized))) == ["Relu", "Clip", "Clip", "Relu"]
+
+
+def test_clamps_of_attributes_below_opset_11() -> None:
+    text = (
+        "t (float[1, 3, 8, 8] x) => (float[] y) { c = Conv(x, w1) d = Clip<min = 0.0, max = 6.0>(c) y = Conv(d, w2) }"
+    )
+    model = parsed(text, 10, CONSTANTS)
+    quantized = onnx.ModelProto()
+    quantized.CopyFrom(model)
+    del quantized.graph.node[1]
+    quantized.graph.node[1].input[0] = "c"
+    saturation.keep(quantized, {"c": (0.0, 6.0)})
+    back = quantized_to_float(quantized)
+    assert clamps_of(back) == ["Clip"]
+    assert decibels(model, back) > 200
+
+
+@pytest.mark.parametrize("kind", [QuantType.QUInt8, QuantType.QInt8])
+def test_clamps_that_onnxruntime_dropped(tmp_path: Any, kind: Any) -> None:
+    """Its codes begin at zero where a Relu was, and end at six where a Relu6 was and calibration reached it."""
+    text = CLAMPS.replace("f = Clip(e, minus, one)", "f = Identity(e)")
+    model = parsed(text, 17, CONSTANTS)
+    onnx.save(model, str(tmp_path / "float.onnx"))
+    ort_quantize_static(
+        str(tmp_path / "float.onnx"),
+        str(tmp_path / "quantized.onnx"),
+        Reader(),
+        quant_format=NATIVE,
+        activation_type=kind,
+        weight_type=QuantType.QInt8,
+        per_channel=True,
+    )
+    quantized = onnx.load(str(tmp_path / "quantized.onnx"))
+    assert clamps_of(quantized) == []
+    back = quantized_to_float(quantized)
+    assert clamps_of(back) == ["Relu", "Clip", "Relu"]
+    assert decibels(model, back) > 30
+
+
+def test_nothing_is_clamped_where_nothing_is_negative() -> None:
+    """Behind Relu and Sigmoid, pools, sums and shapes of these."""
+    text = """t (float[1, 3, 8, 8] x) => (float[] y) {
+        a = Conv(x, w1)  r = Relu(a)  rq = QuantizeLinear(r, s, z)  rd = DequantizeLinear(rq, s, z)
+        p = AveragePool<kernel_shape = [1, 1]>(rd)  g = Sigmoid(a)  m = Add(p, g)  n = Transpose(m)
+        nq = QuantizeLinear(n, s, z)  y = DequantizeLinear(nq, s, z)
+    }"""
+    model = parsed(text, 17, {"w1": CONSTANTS["w1"], "s": np.float32(0.1), "z": np.uint8(0)})
+    back = quantized_to_float(model)
+    assert [node.op_type for node in back.graph.node] == ["Conv", "Relu", "AveragePool", "Sigmoid", "Add", "Transpose"]
+    del model.graph.node[1]
+    model.graph.node[1].input[0] = "a"
+    assert clamps_of(quantized_to_float(model)) == ["Relu"]
