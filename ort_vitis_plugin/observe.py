@@ -42,7 +42,7 @@ _FLOATS = {
 _FINDS_EXTERNAL_DATA = tuple(int(part) for part in ort.__version__.split(".")[:2]) >= (1, 21)
 _BFLOAT16 = TensorProto.BFLOAT16
 _WEIGHTS = (TensorProto.FLOAT, TensorProto.FLOAT16, _BFLOAT16)
-_LARGE = 1 << 30  # bytes of initializers that are handed to ORT in place, as protobuf ends at 2^31
+_LARGE = 1 << 24  # bytes of initializers that are handed to ORT in place: protobuf would copy them and ends at 2^31
 _IN_PLACE = 1 << 10  # smaller initializers may be shapes, which ORT reads while it loads
 
 
