@@ -193,6 +193,7 @@ def _fits(sizes: Sequence[int], dims: Sequence[int]) -> bool:
 class Samples:
     """A caller's reader as an iterable of checked feeds: an iterable, an object with get_next, or a list of dicts.
 
+    It may also be a function (or class) without arguments that makes one of these, anew for every pass.
     ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
     """
 
@@ -217,13 +218,15 @@ class Samples:
 
     def rewind(self) -> bool:
         """Start again; False where the reader can be read only once."""
-        if hasattr(self._reader, "rewind"):
+        if not _makes_readers(self._reader) and hasattr(self._reader, "rewind"):
             try:
                 self._reader.rewind()
             except NotImplementedError:
                 return False
             return True
-        return not hasattr(self._reader, "get_next") and not isinstance(self._reader, Iterator)
+        return _makes_readers(self._reader) or not (
+            hasattr(self._reader, "get_next") or isinstance(self._reader, Iterator)
+        )
 
     def some(self) -> list[Feed]:
         """The first samples, as the original model takes them; read now if nothing has read them yet."""
@@ -245,13 +248,14 @@ class Samples:
             yield feed
 
     def _raw(self) -> Iterator[Feed]:
-        get_next = getattr(self._reader, "get_next", None)
+        reader = self._reader() if _makes_readers(self._reader) else self._reader
+        get_next = getattr(reader, "get_next", None)
         if get_next is None:
-            if not isinstance(self._reader, Iterable):
+            if not isinstance(reader, Iterable):
                 raise CalibrationError(
-                    f"calibration_data_reader is {type(self._reader).__name__}; it needs get_next() or to be iterable"
+                    f"calibration_data_reader is {type(reader).__name__}; it needs get_next() or to be iterable"
                 )
-            yield from (dict(feed) for feed in self._reader)
+            yield from (dict(feed) for feed in reader)
             return
         while True:
             feed = get_next()
@@ -277,6 +281,11 @@ class Samples:
         for name, array in feed.items():
             if name in expected and expected[name].type.HasField("tensor_type"):
                 _check_array(name, array, expected[name].type.tensor_type)
+
+
+def _makes_readers(reader: Any) -> bool:
+    is_reader = hasattr(reader, "get_next") or isinstance(reader, Iterable)
+    return isinstance(reader, type) or (callable(reader) and not is_reader)
 
 
 def _check_array(name: str, array: Any, declared: Any) -> None:

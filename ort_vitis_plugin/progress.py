@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +15,7 @@ class Progress:
 
     def __init__(self, text: str, total: int = 0) -> None:
         self._text, self._total = text, total
+        self._done, self._start = 0, 0.0
         self._bar: Any = None
         self._task: Any = None
 
@@ -23,15 +25,19 @@ class Progress:
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            rate = TextColumn("{task.fields[rate]}")
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(self._text, total=self._total or None)
+            self._task = self._bar.add_task(self._text, total=self._total or None, rate="")
+            self._start = time.perf_counter()
         return self
 
     def advance(self) -> None:
         if self._bar is not None:
-            self._bar.advance(self._task)
+            self._done += 1
+            seconds = max(time.perf_counter() - self._start, 1e-6)
+            self._bar.update(self._task, advance=1, rate=f"{self._done / seconds:.1f}/s")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

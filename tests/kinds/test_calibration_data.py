@@ -83,6 +83,8 @@ READERS: dict[str, Callable[[list[Feed]], Any]] = {
     "only get_next": OnlyNext,
     "an empty dict at the end": EmptyDictAtTheEnd,
     "with a length": Strided,
+    "a function that makes one": lambda feeds: lambda: OnlyNext(feeds),
+    "a class": lambda feeds: type("Made", (OnlyNext,), {"__init__": lambda self: OnlyNext.__init__(self, feeds)}),
     "used once before": lambda feeds: _used(Rewinding(feeds)),
 }
 

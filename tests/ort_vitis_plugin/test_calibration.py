@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -263,6 +265,59 @@ def test_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
             assert content(made) == expected(40)
             assert seen == list(range(20, 40))
             assert not path.exists()
+
+
+@pytest.mark.parametrize("pool", [None, ThreadPoolExecutor], ids=["here", "in threads"])
+def test_an_interrupted_calibration_goes_on(pool: Any, tmp_path: Path) -> None:
+    """Ctrl-C in the reader or in the middle of a sample's work: what was counted is kept, and nothing else."""
+
+    def interrupted() -> Iterator[dict[str, np.ndarray]]:
+        yield from (feed(index) for index in range(25))
+        raise KeyboardInterrupt
+
+    path = tmp_path / "c"
+    executor = pool(2) if pool else None
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(network(), interrupted(), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
+    kept = Calibration.load(path).samples if path.exists() else 0
+    assert kept in ((20,) if executor is None else (0, 10, 20))  # parts in flight are given up
+    assert [each.name for each in tmp_path.iterdir()] in (["c"], [])
+    made = calibrate(network(), Ranged(40), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
+    assert content(made) == expected(40)
+    assert list(tmp_path.iterdir()) == []
+
+
+CALIBRATES_SLOWLY = """
+import sys, time, numpy as np, onnx
+from ort_vitis_plugin.calibration import calibrate
+
+def feeds():
+    for index in range(1000):
+        time.sleep(0.02)
+        yield {"x": np.full((2, 4), index, np.float32)}
+
+calibrate(onnx.load(sys.argv[1]), feeds(), ["x", "h"], checkpoint=sys.argv[2], checkpoint_every=5)
+"""
+
+
+def test_a_signal_ends_it_at_once(tmp_path: Path) -> None:
+    onnx.save(network(), str(tmp_path / "m.onnx"))
+    checkpoint = tmp_path / "c"
+    command = [sys.executable, "-c", CALIBRATES_SLOWLY, str(tmp_path / "m.onnx"), str(checkpoint)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if checkpoint.exists() or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+    assert process.returncode in (-signal.SIGINT, 130)
+    assert told.rstrip().endswith("KeyboardInterrupt")
+    kept = Calibration.load(checkpoint)
+    assert kept.samples % 5 == 0
+    assert kept.sketches["x"].maximum == kept.samples - 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["c", "m.onnx"]
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:

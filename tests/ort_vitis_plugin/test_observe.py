@@ -15,7 +15,8 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 import ort_vitis_plugin.observe as module
-from ort_vitis_plugin import sketch_engine
+from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, sketch_engine
+from ort_vitis_plugin.custom_ops.library import find_library, register
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
 from ort_vitis_plugin.observe import Candidates, NonFinite, Sample, direct_errors, observe
 from ort_vitis_plugin.sketch import Sketch, squared_error_direct
@@ -285,6 +286,37 @@ def test_each_observer_follows_the_node_whose_output_it_sees(engine: str, tmp_pa
     order = [event["name"] for event in events if event["name"].endswith("_kernel_time")]
     expected = [name for at in range(6) for name in (f"sin{at}_kernel_time", f"observe t{at + 1}_kernel_time")]
     assert order == expected
+
+
+AZURE = "AzureExecutionProvider"
+
+
+@pytest.mark.skipif(AZURE not in ort.get_available_providers(), reason="this onnxruntime has only the CPU")
+def test_other_providers_fetch_the_tensors_for_the_same_sketches() -> None:
+    """Observers run on the CPU alone; elsewhere the tensors come back and are counted here."""
+    model, samples = parsed(TWO_INPUTS), feeds(3, 2)
+    observer = module.Observer(model, FLOATS, providers=[AZURE, "CPUExecutionProvider"])
+    assert observer._plan.observers == []
+    assert observer._session.get_providers() == [AZURE, "CPUExecutionProvider"]
+    assert observer.run(samples) == by_hand(model, FLOATS, samples)
+    assert observe(model, FLOATS, samples, providers=[AZURE, "CPUExecutionProvider"], apart=True) == by_hand(
+        model, FLOATS, samples
+    )
+
+
+def test_a_model_that_contains_our_ops(engine: str) -> None:
+    """Through their functions or, without those, through the library."""
+    made = quantize_static(
+        parsed(TWO_INPUTS), None, feeds(2), quant_format=VitisQuantFormat.QDQ, activation_type=VitisQuantType.QBFloat16
+    ).model
+    assert any(node.op_type == "VitisQuantizeLinear" for node in made.graph.node)
+    tensors = [node.output[0] for node in made.graph.node if node.op_type == "VitisDequantizeLinear"][:3]
+    expected = observe(made, tensors, feeds(4))
+    assert all(expected[name].count for name in tensors)
+    del made.functions[:]
+    if find_library() is None:
+        pytest.skip("the custom-op library was not built")
+    assert observe(made, tensors, feeds(4), configure=register) == expected
 
 
 def test_16_bit_positions_are_settled_exactly_in_a_second_pass() -> None:

@@ -162,6 +162,17 @@ def test_percentile_lies_within_two_of_onnxruntimes_bins_and_nearer_to_the_value
         assert abs(mine - exact) <= abs(upstream["x"][1] - exact) + 2e-3 * exact
 
 
+def test_percentile_of_both_sides(tmp_path: Path) -> None:
+    values = np.concatenate([HEAVY["laplace"], np.abs(HEAVY["student"])])
+    options = {"CalibPercentile": 99.0, "CalibTensorRangeSymmetric": False}
+    mine = ours(one_tensor(), whole(values), Percentile, **options)["x"]
+    upstream = theirs(tmp_path, one_tensor(), whole(values), Percentile, symmetric=False, percentile=99.0)["x"]
+    exact = np.percentile(values, [0.5, 99.5])
+    assert mine == pytest.approx(tuple(exact), rel=5e-3)
+    width = (values.max() - values.min()) / 2048
+    assert np.abs(np.subtract(mine, upstream)).max() <= 2 * width
+
+
 def test_percentile_takes_constant_tensors_and_a_ragged_last_batch(tmp_path: Path) -> None:
     constant = whole(np.full(64, 0.02))
     assert ours(one_tensor(), constant, Percentile)["x"] == pytest.approx((0.02, 0.02))
