@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import logging
 import os
+import pickle
 import tempfile
 import threading
 import zipfile
@@ -22,6 +22,7 @@ import onnx
 from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
+from .data_readers import between, is_ranged
 from .errors import CalibrationError, UnsupportedError
 from .observe import NonFinite, Observation, Observer, Sample
 from .sketch import Sketch
@@ -266,16 +267,12 @@ class _Part:
     def feeds(self) -> Iterable[Feed]:
         if self.stop is None:
             return feeds_of(self.source)
-        if hasattr(self.source, "set_range"):
-            reader = copy.copy(self.source)
-            reader.set_range(self.first, self.stop)
-            return feeds_of(reader)
-        return (self.source[at] for at in range(self.first, self.stop))
+        return feeds_of(between(self.source, self.first, self.stop))
 
 
 def _parts(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[_Part]:
     """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part."""
-    count = None if here else _length(reader)
+    count = len(reader) if not here and is_ranged(reader) and _travels(reader) else None
     if count is not None:
         step = size or min(max(count // _IN_FLIGHT, 1), 16)
         for first in range(skip, count, step):
@@ -300,15 +297,13 @@ def _parts(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[
             return
 
 
-def _length(reader: Any) -> int | None:
-    """How many samples a reader has that can be read from the middle; ORT's base class only names the methods."""
-    ranged = getattr(type(reader), "set_range", None)
-    if not hasattr(reader, "__getitem__") and (ranged is None or ranged.__module__.startswith("onnxruntime.")):
-        return None
+def _travels(reader: Any) -> bool:
+    """Whether a reader can be sent to another process; one with open files or of a local class is read here."""
     try:
-        return len(reader)
-    except (NotImplementedError, TypeError):
-        return None
+        pickle.dumps(reader)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
 
 
 def _read(samples: Iterator[Feed], count: int) -> tuple[list[Feed], Exception | None]:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,16 +192,45 @@ def _fits(sizes: Sequence[int], dims: Sequence[int]) -> bool:
     return all(dim in (size, 0) or dim < 0 for size, dim in zip(sizes[1:], dims[1:], strict=True))
 
 
+def adapter_to(model: ModelProto) -> Callable[[Feed], Feed]:
+    """``adapt_feed`` to that model, of which only the inputs are kept: workers get it with every part."""
+    return partial(adapt_feed, _interface(model))
+
+
+def _interface(model: ModelProto) -> ModelProto:
+    bare = ModelProto()
+    bare.metadata_props.extend(model.metadata_props)
+    bare.graph.input.extend(model.graph.input)
+    return bare
+
+
+def is_ranged(reader: Any) -> bool:
+    """Whether a reader can be read from any sample on: by an index, or by set_range (ORT's class only names it)."""
+    if isinstance(reader, Samples):
+        return is_ranged(reader.reader)
+    if isinstance(reader, (list, tuple, type)):
+        return False  # all of it would go along with every part
+    ranged = getattr(type(reader), "set_range", None)
+    if not hasattr(reader, "__getitem__") and (ranged is None or ranged.__module__.startswith("onnxruntime.")):
+        return False
+    try:
+        return len(reader) >= 0
+    except (NotImplementedError, TypeError):
+        return False
+
+
 class Samples:
     """A caller's reader as an iterable of checked feeds: an iterable, an object with get_next, or a list of dicts.
 
-    It may also be a function (or class) without arguments that makes one of these, anew for every pass.
+    It may also be a data set with a length and an index, or a function (or class) without arguments that makes one of
+    these, anew for every pass.
     ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
     """
 
     def __init__(self, reader: Any, model: ModelProto, *, remember: int = 0, converted: bool = False) -> None:
-        self._reader, self._remember = reader, remember
-        self._original = model if converted else None
+        self.reader, self._remember = reader, remember
+        self._original = _interface(model) if converted else None
+        self._range: tuple[int, int] | None = None
         self._inputs = {
             value.name: value
             for value in model.graph.input
@@ -212,21 +243,25 @@ class Samples:
     def __len__(self) -> int:
         """Number of samples, 0 where the reader does not know it."""
         try:
-            return len(self._reader)
+            return len(self.reader)
         except (TypeError, AttributeError, NotImplementedError):
             return 0
 
     def rewind(self) -> bool:
         """Start again; False where the reader can be read only once."""
-        if not _makes_readers(self._reader) and hasattr(self._reader, "rewind"):
+        if not _makes_readers(self.reader) and hasattr(self.reader, "rewind"):
             try:
-                self._reader.rewind()
+                self.reader.rewind()
             except NotImplementedError:
                 return False
             return True
-        return _makes_readers(self._reader) or not (
-            hasattr(self._reader, "get_next") or isinstance(self._reader, Iterator)
+        return _makes_readers(self.reader) or not (
+            hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator)
         )
+
+    def set_range(self, start_index: int, end_index: int) -> None:
+        """Give only these samples, of a reader that ``is_ranged``."""
+        self._range, self._remember = (start_index, end_index), 0
 
     def some(self) -> list[Feed]:
         """The first samples, as the original model takes them; read now if nothing has read them yet."""
@@ -248,13 +283,16 @@ class Samples:
             yield feed
 
     def _raw(self) -> Iterator[Feed]:
-        reader = self._reader() if _makes_readers(self._reader) else self._reader
+        reader = self.reader() if _makes_readers(self.reader) else self.reader
+        if self._range is not None:
+            reader = between(reader, *self._range)
         get_next = getattr(reader, "get_next", None)
         if get_next is None:
             if not isinstance(reader, Iterable):
-                raise CalibrationError(
-                    f"calibration_data_reader is {type(reader).__name__}; it needs get_next() or to be iterable"
-                )
+                if not _is_data_set(reader):
+                    kind = type(reader).__name__
+                    raise CalibrationError(f"calibration_data_reader is {kind}; it needs get_next() or to be iterable")
+                reader = between(reader, 0, len(reader))
             yield from (dict(feed) for feed in reader)
             return
         while True:
@@ -283,8 +321,21 @@ class Samples:
                 _check_array(name, array, expected[name].type.tensor_type)
 
 
+def between(reader: Any, start: int, stop: int) -> Any:
+    """Some samples of a reader that ``is_ranged``, which stays as it is."""
+    if hasattr(reader, "__getitem__"):
+        return (reader[at] for at in range(start, stop))
+    reader = copy.copy(reader)
+    reader.set_range(start, stop)
+    return reader
+
+
+def _is_data_set(reader: Any) -> bool:
+    return hasattr(reader, "__getitem__") and hasattr(reader, "__len__") and not isinstance(reader, Mapping)
+
+
 def _makes_readers(reader: Any) -> bool:
-    is_reader = hasattr(reader, "get_next") or isinstance(reader, Iterable)
+    is_reader = hasattr(reader, "get_next") or isinstance(reader, Iterable) or _is_data_set(reader)
     return isinstance(reader, type) or (callable(reader) and not is_reader)
 
 

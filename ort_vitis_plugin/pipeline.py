@@ -17,7 +17,7 @@ from .bias_correction import correct_biases
 from .calibrating import float_tensors, keep_ranges, observe_samples, obtain, settle, stored_ranges
 from .calibration_ranges import range_file
 from .checking import check_result, register_all
-from .data_readers import RandomDataReader, Samples, adapt_feed
+from .data_readers import RandomDataReader, Samples, adapt_feed, adapter_to
 from .declarations import Stage
 from .errors import UnsupportedError
 from .graph import Graph
@@ -77,7 +77,7 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
         )
     graph = prepare(run, normalize(run, load(run)))
     model = graph.to_model()
-    run.samples.adapters.append(partial(adapt_feed, model))
+    run.samples.adapters.append(adapter_to(model))
     return observe_samples(run, model, float_tensors(graph), register_all(run.libraries), **engine)
 
 
@@ -177,7 +177,7 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
     check_weights(graph, run)
     collector = run.method.collector(run) if run.method.collector is not None else None
     model = graph.to_model()
-    run.samples.adapters.append(partial(adapt_feed, model))
+    run.samples.adapters.append(adapter_to(model))
     if (known := stored_ranges(run, graph)) is not None:
         return known
     calibration = obtain(run, graph, model, register_all(run.libraries), collector)

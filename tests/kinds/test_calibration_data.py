@@ -70,6 +70,18 @@ class Strided(Rewinding):
         self.rest = iter(self.feeds[start_index:end_index])
 
 
+class _Indexed:
+    def __init__(self, feeds: list[Feed]) -> None:
+        self.feeds = feeds
+
+    def __len__(self) -> int:
+        return len(self.feeds)
+
+    def __getitem__(self, at: int) -> Feed:
+        assert 0 <= at < len(self.feeds)
+        return self.feeds[at]
+
+
 def _generator(feeds: list[Feed]) -> Iterator[Feed]:
     yield from feeds
 
@@ -83,6 +95,7 @@ READERS: dict[str, Callable[[list[Feed]], Any]] = {
     "only get_next": OnlyNext,
     "an empty dict at the end": EmptyDictAtTheEnd,
     "with a length": Strided,
+    "an index and a length": lambda feeds: _Indexed(feeds),
     "a function that makes one": lambda feeds: lambda: OnlyNext(feeds),
     "a class": lambda feeds: type("Made", (OnlyNext,), {"__init__": lambda self: OnlyNext.__init__(self, feeds)}),
     "used once before": lambda feeds: _used(Rewinding(feeds)),

@@ -19,6 +19,7 @@ import pytest
 from onnx import ModelProto, parser
 from onnxruntime.quantization import CalibrationDataReader
 
+import ort_vitis_plugin
 from ort_vitis_plugin import calibration as module
 from ort_vitis_plugin.calibration import Calibration, calibrate, fingerprint
 from ort_vitis_plugin.errors import CalibrationError, UnsupportedError
@@ -204,6 +205,46 @@ def test_a_reader_that_raises_names_the_sample(tmp_path: Path) -> None:
             calibrate(network(), reader(), TENSORS, **options)  # type: ignore[arg-type]
         assert isinstance(caught.value.__cause__, OSError)
     assert Calibration.load(tmp_path / "c").samples == 20
+
+
+class Marking(Indexed):
+    """Leaves a file named after the process that reads it."""
+
+    def __init__(self, count: int, folder: Path) -> None:
+        super().__init__(count)
+        self.folder = folder
+
+    def __getitem__(self, at: int) -> dict[str, np.ndarray]:
+        (self.folder / str(os.getpid())).touch()
+        return super().__getitem__(at)
+
+
+class MarkingReader(Ranged):
+    def __init__(self, count: int, folder: Path) -> None:
+        super().__init__(count)
+        self.folder = folder
+
+    def get_next(self) -> dict[str, np.ndarray] | None:  # type: ignore[override]
+        (self.folder / str(os.getpid())).touch()
+        return super().get_next()
+
+
+@pytest.mark.parametrize("source", [Marking, MarkingReader])
+def test_at_the_door_samples_are_read_by_the_workers(source: Any, tmp_path: Path) -> None:
+    """Where they can be read from the middle: so a slow reader gains from more workers, too."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        made = ort_vitis_plugin.calibrate(network(), source(40, tmp_path), executor=executor)
+    assert {each.name for each in tmp_path.iterdir()}.isdisjoint({str(os.getpid())})
+    assert content(made) == content(ort_vitis_plugin.calibrate(network(), Reader(40)))
+    assert made.samples == 40
+
+
+def test_a_reader_that_cannot_travel_is_read_here() -> None:
+    class Local(Ranged):
+        pass
+
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        assert content(calibrate(network(), Local(20), TENSORS, executor=executor)) == expected(20)
 
 
 def test_what_is_no_executor_is_refused() -> None:
