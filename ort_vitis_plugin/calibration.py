@@ -10,6 +10,7 @@ import os
 import pickle
 import tempfile
 import threading
+import uuid
 import zipfile
 from collections import deque
 from concurrent.futures import BrokenExecutor, CancelledError
@@ -338,7 +339,7 @@ def _there(
     done: Callable[[Sample], None],
 ) -> Iterator[Observation]:
     """Results in the order of the parts."""
-    key = fingerprint(model)
+    key = _mark(fingerprint(model), job)
     shipped: Any = _shippable(model)
     if hasattr(executor, "scatter"):
         shipped = executor.scatter(shipped, broadcast=True)
@@ -400,6 +401,14 @@ def _lost(error: BaseException) -> bool:
     )
 
 
+def _mark(model: str, job: _Job) -> str:
+    """Names a session: by what it is made of, else by this call alone. What arrives in a worker is always a copy."""
+    try:
+        return f"{model} {hashlib.sha256(pickle.dumps(job)).hexdigest()}"
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return f"{model} {uuid.uuid4()}"
+
+
 def _shippable(model: ModelProto | str | Path) -> bytes | str:
     """The model as bytes; one whose weights lie in other files goes by its path, which the workers must see."""
     if isinstance(model, ModelProto):
@@ -429,11 +438,10 @@ _own = threading.local()
 
 def _work(model: bytes | str, key: str, job: _Job, part: _Part) -> Work:
     """One part in a worker; its thread keeps the session for the next part."""
-    mark = (key, repr((job.tensors, job.providers, job.apart)), job.configure)
-    if getattr(_own, "mark", None) != mark:
+    if getattr(_own, "key", None) != key:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else model
         _own.observer = Observer(proto, job.tensors, providers=job.providers, configure=_patient(job.configure))
-        _own.mark = mark
+        _own.key = key
     observer: Observer = _own.observer
     samples: list[Sample] = []
     seen = observer.run(part.feeds(), first=part.first, on_sample=samples.append, apart=job.apart)

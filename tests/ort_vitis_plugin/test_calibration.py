@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -237,6 +239,31 @@ def test_at_the_door_samples_are_read_by_the_workers(source: Any, tmp_path: Path
     assert {each.name for each in tmp_path.iterdir()}.isdisjoint({str(os.getpid())})
     assert content(made) == content(ort_vitis_plugin.calibrate(network(), Reader(40)))
     assert made.samples == 40
+
+
+def test_a_worker_makes_one_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many parts it gets, each with a copy of the job."""
+    made: list[int] = []
+
+    class Counted(module.Observer):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            made.append(1)
+            super().__init__(*arguments, **named)
+
+    class Copying(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Any:
+            return super().submit(function, *pickle.loads(pickle.dumps(arguments)))
+
+    monkeypatch.setattr(module, "Observer", Counted)
+    with Copying(1) as executor:
+        assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 1)))
+        assert len(made) == 1
+        assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 2)))
+        assert len(made) == 2
+
+
+def _nothing(_: int, options: Any) -> None:
+    assert options is not None
 
 
 def test_a_reader_that_cannot_travel_is_read_here() -> None:
