@@ -265,6 +265,16 @@ def test_one_calibration_serves_many_configurations(folder: Path, capsys: pytest
     assert "none.npz" in capsys.readouterr().err
 
 
+def test_workers_and_a_checkpoint_do_not_change_a_calibration(folder: Path) -> None:
+    from ort_vitis_plugin.calibration import Calibration
+
+    assert run("calibrate model.onnx -o one.npz --data samples.npz") == 0
+    assert run("calibrate model.onnx -o two.npz --data samples.npz --workers 2 --checkpoint begun.npz") == 0
+    one, two = Calibration.load("one.npz"), Calibration.load("two.npz")
+    assert (one.samples, one.fingerprint, one.sketches) == (two.samples, two.fingerprint, two.sketches)
+    assert not (folder / "begun.npz").exists()
+
+
 @pytest.mark.slow
 def test_calibrate_plots(folder: Path) -> None:
     pytest.importorskip("matplotlib")
