@@ -20,6 +20,8 @@ from ort_vitis_plugin.custom_ops.functions import (
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 from ort_vitis_plugin.planning import clip_limits
 
+from .bodies import skip_bodies
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
@@ -189,6 +191,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
             graph.remove(node)
         elif node.op_type.startswith(("QLinear", "QGemm", "ConvInteger", "MatMulInteger")):
             graph.skip(node, f"{node.op_type} computes on codes; only pairs and FixNeurons are undone")
+    skip_bodies(graph, lambda node: _is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
     result = graph.to_model()
     saturation.forget(result)
     custom_ops.add_functions(result)

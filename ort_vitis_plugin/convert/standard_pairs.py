@@ -19,6 +19,8 @@ from ort_vitis_plugin.custom_ops.functions import (
 )
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
+from .bodies import skip_bodies
+
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
@@ -136,6 +138,7 @@ def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> Mod
             continue
         if refusal:
             graph.skip(node, refusal)
+    skip_bodies(graph, lambda node: (node.domain, node.op_type) in FIX_NEURON | QUANTIZE | DEQUANTIZE)
     return _finished(graph, skips)
 
 
@@ -151,6 +154,10 @@ def _refusal_by_vitis(graph: Graph, node: NodeProto, *, quantizes: bool) -> str:
     return f"its codes are {_type_name(kind)}"
 
 
+def _is_pair_half(node: NodeProto) -> bool:
+    return node.op_type in ("QuantizeLinear", "DequantizeLinear") and node.domain in (*DEFAULT_DOMAINS, MICROSOFT)
+
+
 def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """ONNX's (or com.microsoft's) Q and DQ of 8 and 16 bits, and int32 biases, as Vitis ones, with their functions.
 
@@ -160,9 +167,7 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
     graph.step = "standard_to_vitis"
     for node in graph:
         quantizes = node.op_type == "QuantizeLinear"
-        if not quantizes and node.op_type != "DequantizeLinear":
-            continue
-        if node.domain not in (*DEFAULT_DOMAINS, MICROSOFT):
+        if not _is_pair_half(node):
             continue
         refusal = _refusal_by_vitis(graph, node, quantizes=quantizes)
         if refusal:
@@ -178,4 +183,5 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
             name = graph.add_initializer(f"{node.output[0]}_zero_point", zeros)
             graph.set_inputs(node, [*node.input[:2], name])
         _rename(node, "VitisQuantizeLinear" if quantizes else "VitisDequantizeLinear", VAI_DOMAIN)
+    skip_bodies(graph, _is_pair_half)
     return _finished(graph, skips)

@@ -51,7 +51,7 @@ def model_of(kind: str, dtype: Any = np.int8) -> onnx.ModelProto:
             )
             continue
         domain, prefix = (custom_ops.VAI_DOMAIN, "Vitis") if kind == "Vitis" else ("", "")
-        domain = custom_ops.CONTRIB_DOMAIN if kind == "contrib" else domain
+        domain = {"contrib": custom_ops.CONTRIB_DOMAIN, "com.microsoft": "com.microsoft"}.get(kind, domain)
         nodes.append(helper.make_node(f"{prefix}QuantizeLinear", [source, "s", "z"], [f"{name}_q"], domain=domain))
         nodes.append(helper.make_node(f"{prefix}DequantizeLinear", [f"{name}_q", "s", "z"], [out], domain=domain))
     nodes.append(helper.make_node("Add", ["/in/x_DequantizeLinear_Output", "W_DequantizeLinear_Output"], ["/y"]))
@@ -63,11 +63,13 @@ def model_of(kind: str, dtype: Any = np.int8) -> onnx.ModelProto:
         initializers,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    if kind == "com.microsoft":
+        model.opset_import.append(helper.make_opsetid(kind, 1))
     custom_ops.add_functions(model)
     return model
 
 
-@pytest.mark.parametrize("kind", ["FixNeuron", "native", "Vitis", "contrib"])
+@pytest.mark.parametrize("kind", ["FixNeuron", "native", "com.microsoft", "Vitis", "contrib"])
 def test_codes(kind: str, tmp_path: Path) -> None:
     model = model_of(kind)
     before = model.SerializeToString()

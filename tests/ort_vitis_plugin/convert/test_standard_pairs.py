@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops
-from ort_vitis_plugin.convert import standard_to_vitis, vitis_to_standard
+from ort_vitis_plugin.convert import quantized_to_float, standard_to_vitis, vitis_to_standard
 from ort_vitis_plugin.graph import Skip
 
 X = (np.random.default_rng(3).standard_normal((5, 3)) * 40).astype(np.float32)
@@ -158,3 +158,28 @@ def test_output_type_without_a_zero_point() -> None:
     result = standard_to_vitis(model)
     assert ops(result) == VITIS
     np.testing.assert_array_equal(run(result), run(model))
+
+
+@pytest.mark.parametrize(
+    ("convert", "domain"),
+    [(quantized_to_float, custom_ops.VAI_DOMAIN), (vitis_to_standard, custom_ops.VAI_DOMAIN), (standard_to_vitis, "")],
+)
+def test_what_stays_in_bodies_is_said(convert: Any, domain: str) -> None:
+    inner = pair(np.int8, 17, domain=domain)
+    branch = helper.make_graph(inner.graph.node, "branch", [], inner.graph.output, inner.graph.initializer)
+    node = helper.make_node("If", ["c"], ["out"], "choice", then_branch=branch, else_branch=branch)
+    graph = helper.make_graph(
+        [node],
+        "outer",
+        [helper.make_tensor_value_info("c", TensorProto.BOOL, []), inner.graph.input[0]],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["N", 3])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    custom_ops.add_functions(model)
+    skips: list[Skip] = []
+    result = convert(model, skips)
+    assert {skip.reason for skip in skips} == {"it is in a body of If node 'choice', which stays as it is"}
+    assert {skip.node for skip in skips} >= {"dq", "wdq"}
+    session = ort.InferenceSession(result.SerializeToString(), providers=["CPUExecutionProvider"])
+    (got,) = session.run(None, {"c": np.array(True), "x": X})
+    np.testing.assert_array_equal(got, run(pair(np.int8, 17, domain=domain)))
