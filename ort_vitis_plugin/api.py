@@ -45,6 +45,7 @@ from .report import Report
 from .request import Request, Run
 from .sketch import Sketch
 from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
+from .weights import array_of, filled, set_aside, set_values
 
 __all__ = [
     "CHANNELS_LAST",
@@ -94,9 +95,11 @@ __all__ = [
     "VitisQuantFormat",
     "VitisQuantType",
     "adjuster",
+    "array_of",
     "attribute",
     "captured_names",
     "fake_quant",
+    "filled",
     "fusion",
     "hookimpl",
     "largest",
@@ -106,6 +109,8 @@ __all__ = [
     "position_of",
     "qtype",
     "scale_of",
+    "set_aside",
+    "set_values",
     "sqnr_db",
     "subgraphs",
     "transform",

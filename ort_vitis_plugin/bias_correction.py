@@ -41,7 +41,7 @@ def correct_biases(run: Run, plan: Plan, libraries: Iterable[Register]) -> int:
     nodes = [node for node in plan.graph.of_type(*OPERATORS) if _is_correctable(plan, node)]
     if not nodes:
         return 0
-    means = _means(run, plan.graph.to_model(), list(dict.fromkeys(node.input[0] for node in nodes)), libraries)
+    means = _means(run, plan.graph.write_back(), list(dict.fromkeys(node.input[0] for node in nodes)), libraries)
     for node in nodes:
         if node.input[0] in means:
             _correct(run, plan, node, means[node.input[0]])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from . import weights
 from .body_watch import BodyWatch, element_types
 from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, subgraphs
 from .options import Options
@@ -272,6 +273,8 @@ def _as_outside(plan: Plan, outer: Plan, name: str) -> None:
 def _take_over(outer: Graph, body: GraphProto, model: ModelProto) -> None:
     """Write the body; a constant of the graph outside that it still reads stays outside."""
     constants = [tensor for tensor in model.graph.initializer if tensor.name not in outer.initializers]
+    for tensor in constants:
+        weights.fill_tensor(tensor)  # nobody can hand a body's constants to onnxruntime
     body.CopyFrom(model.graph)
     del body.initializer[:]
     body.initializer.extend(constants)

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnx
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
 from .data_readers import between, is_ranged
 from .errors import CalibrationError, UnsupportedError
 from .observe import NonFinite, Observation, Observer, Sample
 from .sketch import Sketch
+from .weights import array_of, filled, is_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -139,7 +140,7 @@ def fingerprint(model: ModelProto | str | Path) -> str:
         digest.update(message.SerializeToString(deterministic=True))
     for tensor in graph.initializer:
         digest.update(f"{tensor.name} {tensor.data_type} {list(tensor.dims)} ".encode())
-        if uses_external_data(tensor):
+        if uses_external_data(tensor) and not is_aside(tensor):
             if folder is None:
                 digest.update(str(tensor.external_data).encode())
                 continue
@@ -150,7 +151,7 @@ def fingerprint(model: ModelProto | str | Path) -> str:
         if tensor.data_type == TensorProto.STRING:
             digest.update(repr(list(tensor.string_data)).encode())
         else:
-            digest.update(numpy_helper.to_array(tensor).tobytes())
+            digest.update(array_of(tensor).tobytes())
     return digest.hexdigest()
 
 
@@ -413,7 +414,7 @@ def _shippable(model: ModelProto | str | Path) -> bytes | str:
     """The model as bytes; one whose weights lie in other files goes by its path, which the workers must see."""
     if isinstance(model, ModelProto):
         try:
-            return bytes(model.SerializeToString())
+            return bytes(filled(model).SerializeToString())
         except ValueError as error:
             raise CalibrationError("a model over 2 GB cannot be sent to workers; save it and give the path") from error
     path = Path(model).resolve()

@@ -10,13 +10,16 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+from . import weights
 from .errors import ModelError, SelfCheckError
+from .memory import give_back
 from .numerics import sqnr_db
 from .saving import LARGEST_FILE, model_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from .data_readers import Feed
@@ -48,24 +51,25 @@ def open_session(
     model: ModelProto,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
     level: ort.GraphOptimizationLevel = FAITHFUL,
+    *,
+    packed: bool = True,
 ) -> ort.InferenceSession:
-    """A session on the CPU, quiet; larger models go through a temporary file."""
+    """A session on the CPU, quiet. What is not ``packed`` for speed holds no
+    weight or activation longer than it is needed."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = level
+    if not packed:
+        options.add_session_config_entry("session.disable_prepacking", "1")
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        # The default order dequantizes all weights before the first layer.
+        options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
     for register in libraries:
         register(options)
     if model_size(model) < LARGEST_FILE:
-        return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    import tempfile
-    from pathlib import Path
-
-    from .saving import save_model
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        save_model(model, path, external_data=True)
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return weights.open_session(model, options)
+    with weights.shelf():
+        return weights.open_session(weights.set_aside(model), options)
 
 
 def check_result(
@@ -81,49 +85,66 @@ def check_result(
     onnxruntime's integer kernels lose on this CPU."""
     _check_valid(quantized)
     libraries = list(libraries)
-    try:
-        session = open_session(quantized, libraries)
-        fused = open_session(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
-    except Exception as error:
-        raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
+    names = [value.name for value in quantized.graph.output]
+    samples = [adapt(feed) for feed in feeds]
+    # One session after the other: each holds the weights in a form of its own.
+    written = _answers(quantized, libraries, FAITHFUL, names, samples)
+    give_back()
+    fused = _answers(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, names, samples[:1])
+    give_back()
     if not feeds:
         return
-    names = [value.name for value in session.get_outputs()]
-    expected: dict[str, list[Any]] = {name: [] for name in names}
-    actual: dict[str, list[Any]] = {name: [] for name in names}
-    for feed, wanted in zip(feeds, _reference(original, libraries, names, feeds), strict=True):
-        try:
-            found = session.run(names, adapt(feed))
-        except Exception as error:
-            raise SelfCheckError(f"the quantized model fails on a calibration sample: {error}") from error
-        for name, f, q in zip(names, wanted, found, strict=True):
-            if not isinstance(f, np.ndarray) or f.dtype.kind != "f" or f.size == 0:
-                continue
+    expected = _reference(original, libraries, names, feeds)
+    give_back()
+    for at, name in enumerate(names):
+        pairs = [(f[at], q[at]) for f, q in zip(expected, written, strict=True)]
+        pairs = [(f, q) for f, q in pairs if isinstance(f, np.ndarray) and f.dtype.kind == "f" and f.size]
+        for f, q in pairs:
             _check_finite(name, f, q)
-            expected[name].append(f.ravel())
-            actual[name].append(q.ravel())
-    try:
-        first = fused.run(names, adapt(feeds[0]))
-    except Exception as error:
-        raise SelfCheckError(f"the quantized model runs only below onnxruntime's full optimization: {error}") from error
-    for name, integer in zip(names, first, strict=True):
-        if not actual[name] or not isinstance(integer, np.ndarray) or integer.size != actual[name][0].size:
+        if not pairs:
             continue
-        f, written, fused = expected[name][0], actual[name][0], integer.ravel()
-        finite = np.isfinite(f) & np.isfinite(written) & np.isfinite(fused)
-        if f.size != fused.size:
-            continue
-        left = sqnr_db(f[finite], fused[finite])
-        lost = sqnr_db(f[finite], written[finite]) - left
-        if left < SHOWS and lost > LOST:
+        f, q = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*pairs, strict=True))
+        if f.shape != q.shape:
+            raise SelfCheckError(f"output {name} has another shape than in the float model")
+        finite = np.isfinite(f)
+        report.sqnr[name] = sqnr_db(f[finite], q[finite])
+        lost = _lost(expected[0][at], written[0][at], fused[0][at])
+        if lost is not None:
             report.saturation[name] = lost
-    for name in names:
-        if expected[name]:
-            f, q = np.concatenate(expected[name]), np.concatenate(actual[name])
-            if f.shape != q.shape:
-                raise SelfCheckError(f"output {name} has another shape than in the float model")
-            finite = np.isfinite(f)
-            report.sqnr[name] = sqnr_db(f[finite], q[finite])
+
+
+def _answers(
+    model: ModelProto,
+    libraries: list[Callable[[ort.SessionOptions], object]],
+    level: ort.GraphOptimizationLevel,
+    names: list[str],
+    feeds: list[Feed],
+) -> list[Any]:
+    """The outputs of the quantized model at one level of onnxruntime's optimization, sample by sample."""
+    try:
+        session = open_session(model, libraries, level, packed=level != FAITHFUL)
+    except Exception as error:
+        raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
+    try:
+        return [_run(session, names, feed) for feed in feeds]
+    except Exception as error:
+        where = "" if level == FAITHFUL else ", at full optimization only,"
+        raise SelfCheckError(f"the quantized model fails{where} on a calibration sample: {error}") from error
+
+
+def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
+    """Outputs in memory of their own: a view of the session's would keep all of its memory."""
+    return [value.copy() if isinstance(value, np.ndarray) else value for value in session.run(names, feed)]
+
+
+def _lost(f: NDArray[Any], written: NDArray[Any], fused: NDArray[Any]) -> float | None:
+    """Decibels that integer kernels lose of an output, where that shows."""
+    if not f.shape == written.shape == fused.shape or f.dtype.kind != "f" or not f.size:
+        return None
+    finite = np.isfinite(f) & np.isfinite(written) & np.isfinite(fused)
+    left = sqnr_db(f[finite], fused[finite])
+    lost = sqnr_db(f[finite], written[finite]) - left
+    return lost if left < SHOWS and lost > LOST else None
 
 
 def _reference(
@@ -136,23 +157,22 @@ def _reference(
     with basic optimization (without it onnxruntime loses tensors that only a branch reads)."""
     unnamed = onnx.ModelProto()
     try:
-        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
-        return [session.run(names, feed) for feed in feeds]
+        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, packed=False)
+        return [_run(session, names, feed) for feed in feeds]
     except Exception:
         unnamed.CopyFrom(original)
         for node in unnamed.graph.node:
             node.name = ""
     try:
-        session = open_session(unnamed, libraries)
-        return [session.run(names, feed) for feed in feeds]
+        session = open_session(unnamed, libraries, packed=False)
+        return [_run(session, names, feed) for feed in feeds]
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 
 
 def _check_valid(model: ModelProto) -> None:
     try:
-        if model_size(model) < LARGEST_FILE:
-            onnx.checker.check_model(model, full_check=True)
+        onnx.checker.check_model(weights.without(model), full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise SelfCheckError(f"the quantized model is not valid ONNX: {error}") from error
 

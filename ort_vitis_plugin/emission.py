@@ -41,7 +41,7 @@ class Emission:
                 self._constant(planned)
             else:
                 self._activation(planned)
-        model = self.graph.to_model()
+        model = self.graph.write_back()
         for domain in sorted(self.domains):
             if domain and all(entry.domain != domain for entry in model.opset_import):
                 model.opset_import.append(helper.make_opsetid(domain, 1))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from . import weights
 from .errors import ModelError
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -70,6 +71,8 @@ def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
 class Graph:
     """An editable view of one ModelProto. Every edit keeps the index; ``to_model`` writes the nodes back, sorted.
 
+    Large constants may lie beside the message (``weights``): ``array`` gives them, ``to_model`` puts them in.
+
     ``device_output`` maps a tensor inside one device operation to the tensor that the device writes
     (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
     ``device_nodes`` names the nodes that only simulate. ``stands_for`` maps the name of the node that ends the
@@ -96,6 +99,7 @@ class Graph:
         self._producers: dict[str, NodeProto] = {}
         self._consumers: dict[str, dict[int, NodeProto]] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
+        self._beside = weights.arrays_of(model)
         self._names: set[str] = set()
         self._suffix: dict[str, int] = {}
         for node in self.nodes.values():
@@ -157,7 +161,7 @@ class Graph:
                 return None
             array: NDArray[Any] = value
         else:
-            array = numpy_helper.to_array(proto)
+            array = weights.array_of(proto)
         if array.dtype != object:
             array.flags.writeable = False
         self._arrays[tensor] = array
@@ -237,12 +241,12 @@ class Graph:
     def add_initializer(self, name: str, array: NDArray[Any]) -> str:
         """Add a constant under ``name`` or the next free variant of it; returns the name taken."""
         name = self.unique(name)
-        self.put_initializer(numpy_helper.from_array(np.asarray(array, order="C"), name))
+        self.put_initializer(weights.tensor_of(array, name))
         return name
 
     def put_initializer(self, tensor: TensorProto) -> None:
         """Add or replace an initializer."""
-        self.initializers[tensor.name] = tensor
+        self.initializers[tensor.name] = weights.lightened(tensor)
         self._arrays.pop(tensor.name, None)
         self._names.add(tensor.name)
 
@@ -305,6 +309,10 @@ class Graph:
         self.values[tensor] = helper.make_tensor_value_info(tensor, element_type, shape)
 
     def to_model(self) -> ModelProto:
+        """The model as it is now, with everything in it."""
+        return weights.filled(self.write_back())
+
+    def write_back(self) -> ModelProto:
         """Write nodes (sorted), initializers and value infos back; initializers nobody reads are dropped."""
         proto = self.model.graph
         scratch = GraphProto()
@@ -323,7 +331,7 @@ class Graph:
     def reload(self, model: ModelProto) -> None:
         """Index ``model``, rewritten as a whole, in place of the one before; what steps said stays."""
         skips, step = self.skips, self.step
-        self.__init__(model, copy=False)  # type: ignore[misc]
+        self.__init__(weights.set_aside(model), copy=False)  # type: ignore[misc]
         self.skips, self.step = skips, step
 
     # ------------------------------------------------------------------ inside

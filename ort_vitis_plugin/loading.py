@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 from onnx.external_data_helper import load_external_data_for_model
 
+from . import weights
 from .errors import ModelError, ModelNotFoundError, OptionTypeError, OutputError
 
 if TYPE_CHECKING:
@@ -23,13 +24,24 @@ QUANTIZED_OPS = frozenset(
 )
 
 
+def load_aside(source: object) -> ModelProto:
+    """The model in a message of its own, its large weights beside it."""
+    if isinstance(source, ModelProto):
+        return weights.set_aside(_not_empty(source))
+    return weights.set_aside(load_model(source))
+
+
+def _not_empty(model: ModelProto) -> ModelProto:
+    if not model.graph.node and not model.graph.output:
+        raise ModelError("the model is an empty ModelProto: it has neither nodes nor outputs")
+    return model
+
+
 def load_model(source: object, *, data: bool = True) -> ModelProto:
     """The model in a message of its own, with all its data unless ``data`` is False."""
     if isinstance(source, ModelProto):
         copy = ModelProto()
-        copy.CopyFrom(source)
-        if not copy.graph.node and not copy.graph.output:
-            raise ModelError("the model is an empty ModelProto: it has neither nodes nor outputs")
+        copy.CopyFrom(_not_empty(source))
         return copy
     if not isinstance(source, (str, Path)):
         raise OptionTypeError(f"model_input takes a path or a ModelProto, not {type(source).__name__}")

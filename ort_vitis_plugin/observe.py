@@ -12,11 +12,11 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from . import sketch_engine
+from . import sketch_engine, weights
 from .custom_ops.library import register
 from .errors import CalibrationError, UnknownNameError, suggest
 from .graph import subgraphs
@@ -41,9 +41,6 @@ _FLOATS = {
 # A session made from bytes can be told where external data lies.
 _FINDS_EXTERNAL_DATA = tuple(int(part) for part in ort.__version__.split(".")[:2]) >= (1, 21)
 _BFLOAT16 = TensorProto.BFLOAT16
-_WEIGHTS = (TensorProto.FLOAT, TensorProto.FLOAT16, _BFLOAT16)
-_LARGE = 1 << 24  # bytes of initializers that are handed to ORT in place: protobuf would copy them and ends at 2^31
-_IN_PLACE = 1 << 10  # smaller initializers may be shapes, which ORT reads while it loads
 
 
 @dataclass(frozen=True)
@@ -315,8 +312,9 @@ class _Plan:
             loaded.CopyFrom(tensor)
             load_external_data_for_tensor(loaded, str(self.folder))
             tensor = loaded
-        return numpy_helper.to_array(tensor)
+        return weights.array_of(tensor)
 
+    @weights.shelf()
     def fetching_session(self, providers: list[Any], configure: Configure | None) -> ort.InferenceSession:
         """A session whose outputs are the observed tensors, and nothing else."""
         options, model = self._prepare(configure)
@@ -324,8 +322,9 @@ class _Plan:
         if self.fetched:
             del model.graph.output[:]
             model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
-        return ort.InferenceSession(model.SerializeToString(), options, providers=providers)
+        return weights.open_session(model, options, providers)
 
+    @weights.shelf()
     def observing_session(self, sketches: Mapping[str, Sketch], configure: Configure | None) -> ort.InferenceSession:
         """A session with one observer per tensor, whose empty outputs are the only ones."""
         options, model = self._prepare(configure)
@@ -350,7 +349,7 @@ class _Plan:
             model.graph.node.append(node)
             model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
             self.observers.append(output)
-        return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return weights.open_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:
         """Only floating-point tensors can be observed."""
@@ -368,10 +367,7 @@ class _Plan:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self.folder))
         if configure:
             configure(options)
-        model, self.shared = _without_large_initializers(self.model)
-        if self.shared:
-            options.add_external_initializers(list(self.shared), list(self.shared.values()))
-        return options, model
+        return options, weights.set_aside(self.model)
 
 
 def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
@@ -380,38 +376,3 @@ def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
             for inner in body.node:
                 yield from inner.output
             yield from _inner_names(body.node)
-
-
-def _without_large_initializers(model: ModelProto) -> tuple[ModelProto, dict[str, ort.OrtValue]]:
-    """A copy of the model; of a large one without the large weights, which ORT gets as they lie in memory."""
-    raw = {t.name: t for t in model.graph.initializer if len(t.raw_data) > _IN_PLACE and t.data_type in _WEIGHTS}
-    copy = ModelProto()
-    if sum(len(tensor.raw_data) for tensor in raw.values()) < _LARGE:
-        copy.CopyFrom(model)
-        return copy, {}
-    for field, value in model.ListFields():
-        if field.name != "graph":
-            _assign(copy, field.name, value)
-    for field, value in model.graph.ListFields():
-        if field.name != "initializer":
-            _assign(copy.graph, field.name, value)
-    shared = {}
-    for tensor in model.graph.initializer:
-        if tensor.name not in raw:
-            copy.graph.initializer.append(tensor)
-            continue
-        array = numpy_helper.to_array(tensor)
-        shared[tensor.name] = _to_ort(array)
-        hollow = copy.graph.initializer.add(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
-        hollow.data_location = TensorProto.EXTERNAL
-        hollow.external_data.add(key="location", value="memory")
-    return copy, shared
-
-
-def _assign(message: Any, name: str, value: Any) -> None:
-    if hasattr(value, "CopyFrom"):
-        getattr(message, name).CopyFrom(value)
-    elif isinstance(value, (str, int, bytes)):
-        setattr(message, name, value)
-    else:
-        getattr(message, name).extend(value)

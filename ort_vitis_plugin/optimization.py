@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 from onnx import ModelProto
 
-from .saving import LARGEST_FILE, model_size
+from . import weights
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -20,21 +20,12 @@ if TYPE_CHECKING:
 
 def infer_shapes(model: ModelProto) -> ModelProto:
     """Types and shapes of inner tensors; a tensor that inference cannot reach stays as it was described."""
-    if model_size(model) < LARGEST_FILE:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path, inferred = Path(folder) / "model.onnx", Path(folder) / "inferred.onnx"
-        onnx.save_model(model, str(path), save_as_external_data=True, location="model.data")
-        onnx.shape_inference.infer_shapes_path(str(path), str(inferred))
-        return onnx.load(str(inferred))
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
 def optimize(run: Run, graph: Graph) -> ModelProto:
     """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
-    model = infer_shapes(graph.to_model())
-    if model_size(model) >= LARGEST_FILE:
-        run.report.note("onnxruntime cannot optimize models beyond 2 GB; the model was quantized as it is")
-        return model
+    model = infer_shapes(graph.write_back())
     optimized = _optimized(run, model)
     if optimized is None:
         return model
@@ -52,17 +43,23 @@ def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    if weights.size(model):
+        external = "session.optimized_model_external_initializers"
+        options.add_session_config_entry(f"{external}_file_name", "optimized.data")
+        options.add_session_config_entry(f"{external}_min_size_in_bytes", str(weights.LARGE))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "optimized.onnx"
         options.optimized_model_filepath = str(path)
         for library in run.libraries:
             options.register_custom_ops_library(library)
         try:
-            ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            weights.open_session(model, options)
         except Exception as error:
             run.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
             return None
-        optimized = onnx.load(str(path))
+        optimized = onnx.load(str(path), load_external_data=False)
+        optimized = weights.read_aside(optimized, path.parent, model.graph.initializer)
     # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
     kept = {entry.domain or "": entry.version for entry in model.opset_import}
     used = {node.domain for node in optimized.graph.node}

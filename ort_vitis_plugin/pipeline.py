@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from onnx import ModelProto
 
-from . import bodies, custom_ops
+from . import bodies, custom_ops, weights
 from .bias_correction import correct_biases
 from .calibrating import float_tensors, keep_ranges, observe_samples, obtain, settle, stored_ranges
 from .calibration_ranges import range_file
@@ -21,7 +21,7 @@ from .data_readers import RandomDataReader, Samples, adapt_feed, adapter_to
 from .declarations import Stage
 from .errors import UnsupportedError
 from .graph import Graph
-from .loading import load_model
+from .loading import load_aside
 from .optimization import infer_shapes, optimize
 from .placing import broken_rules, off_device
 from .plan import Plan
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .quantizer import PlannedQDQQuantizer
 
 CHECKED_SAMPLES = 4
+WORTH_A_BIT = 8.0  # decibels; a bit of the weights costs up to 6
 SPARED = (
     "weights keep to seven bits (reduce_range): with eight, onnxruntime's integer kernels lost {lost:.0f} dB on this "
     "CPU, which has no VNNI and saturates 16-bit sums; AvoidSaturation=False keeps eight"
@@ -67,6 +68,7 @@ def _stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, 
     return timed
 
 
+@weights.shelf()
 def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
     """The calibration of the model as this request prepares it, of all its float tensors."""
     run = Run(request, catalog)
@@ -76,30 +78,31 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
             "keeps what every method needs: save its result, or give the path to quantize_static"
         )
     graph = prepare(run, normalize(run, load(run)))
-    model = graph.to_model()
+    model = graph.write_back()
     run.samples.adapters.append(adapter_to(model))
     return observe_samples(run, model, float_tensors(graph), register_all(run.libraries), **engine)
 
 
+@weights.shelf()
 def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
     """The quantized model, and the run that made it."""
     run = Run(request, catalog)
     check_request(run)
     original = load(run)
     if handed_back(run, original):
-        return original, run
+        return weights.hand_over(original), run
     model, statistics = answer(run, original)
-    if run.report.saturation and may_spare_a_bit(run):
+    if may_spare_a_bit(run):
         again = Run(replace(request, reduce_range=True), catalog)
         again.samples, again.libraries = run.samples, run.libraries
         spared, _ = answer(again, original, statistics)
         if sum(again.report.saturation.values()) < sum(run.report.saturation.values()):
             again.report.continue_from(run.report)
             again.report.note(SPARED.format(lost=max(run.report.saturation.values())))
-            return spared, again
+            return weights.hand_over(spared), again
     for output, lost in run.report.saturation.items():
         run.report.note(SATURATED.format(output=output, lost=lost))
-    return model, run
+    return weights.hand_over(model), run
 
 
 def answer(run: Run, original: ModelProto, statistics: Statistics | None = None) -> tuple[ModelProto, Statistics]:
@@ -120,14 +123,16 @@ def answer(run: Run, original: ModelProto, statistics: Statistics | None = None)
 
 def may_spare_a_bit(run: Run) -> bool:
     """Whether weights of seven bits may take the place of eight that saturate: the CPU's kernels are its target's."""
+    if max(run.report.saturation.values(), default=0.0) < WORTH_A_BIT:
+        return False
     return run.call.avoid_saturation and "cpu" in run.lineage and not run.request.reduce_range
 
 
 @_stage
 def load(run: Run) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    model = settled(load_model(run.request.model))
-    run.report.float_bytes = model_size(model)
+    model = settled(load_aside(run.request.model))
+    run.report.float_bytes = model_size(model) + weights.size(model)
     run.libraries = libraries_of(run, model)
     run.samples = _samples(run, model)
     return model
@@ -153,11 +158,11 @@ def normalize(run: Run, model: ModelProto) -> Graph:
     for step in run.catalog.model_transforms():
         model = step(model, run)
     if run.call.preprocess:
-        model = preprocess(model)
+        model = weights.set_aside(preprocess(weights.filled(model)))
     graph = Graph(infer_shapes(model), copy=False)
     _transform(run, graph, Stage.NORMALIZE)
     select(graph, run)
-    prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.to_model())
+    prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.write_back())
     return _carry_over(graph, Graph(prepared, copy=False))
 
 
@@ -165,7 +170,7 @@ def normalize(run: Run, model: ModelProto) -> Graph:
 def prepare(run: Run, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
     if _transform(run, graph, Stage.PREPARE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     bodies.settle(run, graph)
     return graph
 
@@ -176,7 +181,7 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
     check_floats(graph, run)
     check_weights(graph, run)
     collector = run.method.collector(run) if run.method.collector is not None else None
-    model = graph.to_model()
+    model = graph.write_back()
     run.samples.adapters.append(adapter_to(model))
     if (known := stored_ranges(run, graph)) is not None:
         return known
@@ -196,7 +201,7 @@ def calibrate(run: Run, graph: Graph) -> Statistics:
 def simulate(run: Run, graph: Graph) -> Graph:
     """The float graph, computing what the device computes; tensor names are kept."""
     if _transform(run, graph, Stage.AFTER_CALIBRATION) + _transform(run, graph, Stage.SIMULATE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.to_model()), copy=False))
+        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     return graph
 
 
@@ -262,7 +267,7 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
     from . import __version__
 
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
-    run.report.quantized_bytes = model_size(model)
+    run.report.quantized_bytes = model_size(model) + weights.size(model)
     return model
 
 
@@ -277,7 +282,7 @@ def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
             feeds,
             run.report,
             adapt=partial(adapt_feed, model),
-            libraries=[register_all(run.libraries)],
+            libraries=[custom_ops.register, register_all(run.libraries)],
         )
     return model
 

@@ -7,16 +7,20 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from google.protobuf.message import EncodeError
 
 from .errors import OutputError
+from .weights import copy_field
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from onnx import ModelProto
 
+GRAPH, INITIALIZER = 7, 5  # field numbers in onnx.proto
 # Protobuf ends at 2^31 bytes; some room is left for the nodes.
 LARGEST_FILE = 2_000_000_000
 
@@ -27,6 +31,40 @@ def model_size(model: ModelProto) -> int:
         return int(model.ByteSize())
     except EncodeError:
         return max(LARGEST_FILE, sum(len(tensor.raw_data) for tensor in model.graph.initializer))
+
+
+def serialized(model: ModelProto) -> Iterator[bytes]:
+    """The bytes of ``SerializeToString`` in parts, initializer by initializer: whole, they need as much memory again
+    twice."""
+    head, tail = _split(model, "graph")
+    graph_head, graph_tail = _split(model.graph, "initializer")
+    sizes = [tensor.ByteSize() for tensor in model.graph.initializer]
+    inner = sum(len(_header(INITIALIZER, size)) + size for size in sizes)
+    yield head + _header(GRAPH, len(graph_head) + inner + len(graph_tail)) + graph_head
+    for tensor, size in zip(model.graph.initializer, sizes, strict=True):
+        yield _header(INITIALIZER, size)
+        yield tensor.SerializeToString()
+    yield graph_tail + tail
+
+
+def _split(message: Any, name: str) -> tuple[bytes, bytes]:
+    """What is serialized before and after a field: protobuf writes fields in the order of their numbers."""
+    middle = message.DESCRIPTOR.fields_by_name[name].number
+    parts = type(message)(), type(message)()
+    for field, value in message.ListFields():
+        if field.number != middle:
+            copy_field(parts[field.number > middle], field.name, value)
+    return parts[0].SerializeToString(), parts[1].SerializeToString()
+
+
+def _header(number: int, size: int) -> bytes:
+    """Tag and length of a field of bytes (protobuf's wire format: type 2, lengths in groups of seven bits)."""
+    found = bytearray([number << 3 | 2])
+    while size > 0x7F:
+        found.append(size & 0x7F | 0x80)
+        size >>= 7
+    found.append(size)
+    return bytes(found)
 
 
 def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
@@ -44,7 +82,9 @@ def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
                 if (Path(folder) / data).exists():
                     os.replace(Path(folder) / data, path.parent / data)
             else:
-                scratch.write_bytes(model.SerializeToString())
+                with scratch.open("wb") as file:
+                    for part in serialized(model):
+                        file.write(part)
             os.replace(scratch, path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -10,13 +10,13 @@ import onnx
 import onnxruntime
 from onnx import TensorProto
 
+from . import weights
 from .calibration_ranges import check_range_file
 from .catalog import full_name
 from .errors import ModelError, OptionError, UnsupportedError
 from .graph import Graph
 from .loading import QUANTIZED_OPS
 from .quantizer import has_native_pairs
-from .saving import LARGEST_FILE, model_size
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,6 +34,12 @@ def check_request(run: Run) -> None:
             others = [full_name(other.key) for other in run.catalog.all(type(run.format)) if other.accepts(kind)]
             hint = f"use {' or '.join(others)}" if others else "choose another type"
             raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(run.format.key)}; {hint}")
+    if run.activation.bits < 8 <= run.weight.bits:
+        raise UnsupportedError(
+            f"activation_type={run.activation} with weight_type={run.weight}: onnxruntime fuses such pairs into "
+            "operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
+            "weights of 4 too"
+        )
     for name in run.lineage:
         check = run.catalog.target(name).check
         if check is not None:
@@ -66,12 +72,10 @@ def settled(model: ModelProto) -> ModelProto:
     That is with its nodes sorted (some tools append them in any order), and with constants that IR 3 wants listed as
     inputs left unlisted.
     """
-    if model_size(model) >= LARGEST_FILE:
-        return model
     try:
         _check(model)
     except onnx.checker.ValidationError as error:
-        in_order = Graph(model).to_model()
+        in_order = Graph(model).write_back()
         in_order.ir_version = max(in_order.ir_version, UNLISTED_CONSTANTS_IR)
         try:
             _check(in_order)
@@ -88,7 +92,7 @@ def _check(model: ModelProto) -> None:
     for tensor in shapeless:
         tensor.shape.SetInParent()
     try:
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(weights.without(model))
     finally:
         for tensor in shapeless:
             tensor.ClearField("shape")

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
-from ort_vitis_plugin.api import Graph, Report, Run, Stage, transform
+from ort_vitis_plugin.api import Graph, Report, Run, Stage, array_of, set_values, transform
 
 from .normalize.remove_casts import remove_casts
 
@@ -31,7 +31,7 @@ TYPE_ATTRIBUTES = frozenset(
 def _tensor(tensor: TensorProto) -> int:
     if tensor.data_type != HALF:
         return 0
-    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float32), tensor.name))
+    set_values(tensor, array_of(tensor).astype(np.float32))
     return 1
 
 
@@ -102,7 +102,7 @@ def fp16_to_fp32(graph: Graph, run: Run | None = None) -> int:
     """Turn a float16 model into a float32 one, where convert_fp16_to_fp32 asks for it."""
     if run is not None and not run.call.convert_fp16_to_fp32:
         return 0
-    model = graph.to_model()
+    model = graph.write_back()
     changed = _model(model)
     if changed:
         graph.reload(model)

@@ -356,7 +356,7 @@ def test_an_interrupted_calibration_goes_on(pool: Any, tmp_path: Path) -> None:
 
 
 CALIBRATES_SLOWLY = """
-import sys, time, numpy as np, onnx
+import signal, sys, time, numpy as np, onnx
 from ort_vitis_plugin.calibration import calibrate
 
 def feeds():
@@ -364,6 +364,7 @@ def feeds():
         time.sleep(0.02)
         yield {"x": np.full((2, 4), index, np.float32)}
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
 calibrate(onnx.load(sys.argv[1]), feeds(), ["x", "h"], checkpoint=sys.argv[2], checkpoint_every=5)
 """
 

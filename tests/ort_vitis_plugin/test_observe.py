@@ -15,7 +15,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 import ort_vitis_plugin.observe as module
-from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, sketch_engine
+from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, sketch_engine, weights
 from ort_vitis_plugin.custom_ops.library import find_library, register
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
 from ort_vitis_plugin.observe import Candidates, NonFinite, Sample, direct_errors, observe
@@ -213,9 +213,8 @@ def test_a_path_and_external_data(tmp_path: Path, folder: str) -> None:
     assert sorted(place.iterdir()) == files
 
 
-def test_weights_too_large_for_one_message_are_handed_over_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LARGE", 1)
-    monkeypatch.setattr(module, "_IN_PLACE", 8)
+def test_large_weights_are_handed_over_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "LARGE", 8)
     model = raw(parsed(TWO_INPUTS))
     samples = feeds(4)
     before = model.SerializeToString()

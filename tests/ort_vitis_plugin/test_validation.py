@@ -6,9 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import ModelProto
+from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.errors import ModelError
+from ort_vitis_plugin.errors import ModelError, UnsupportedError
 from ort_vitis_plugin.testing import graph
 from ort_vitis_plugin.validation import settled
 
@@ -38,3 +39,19 @@ def test_what_no_order_repairs_is_refused() -> None:
     source.graph.node[0].input[0] = "nothing"
     with pytest.raises(ModelError, match="nothing"):
         settled(source)
+
+
+@pytest.mark.parametrize("weight", [QuantType.QInt8, QuantType.QUInt8, QuantType.QInt16])
+@pytest.mark.parametrize("activation", [QuantType.QInt4, QuantType.QUInt4])
+def test_four_bit_activations_need_four_bit_weights(activation: QuantType, weight: QuantType) -> None:
+    def samples() -> None:
+        raise AssertionError("the samples are read")
+
+    with pytest.raises(UnsupportedError, match="activations of 8 bits, or weights of 4 too"):
+        quantize_static(model(), None, iter(samples, 0), activation_type=activation, weight_type=weight)
+
+
+def test_four_bits_throughout() -> None:
+    samples = [{"x": np.random.default_rng(seed).uniform(-1, 1, (1, 4)).astype(np.float32)} for seed in range(4)]
+    result = quantize_static(model(), None, samples, activation_type=QuantType.QInt4, weight_type=QuantType.QInt4)
+    assert result.report.sqnr["y"] > 5

@@ -52,8 +52,6 @@ def _values(graph: Graph, node: NodeProto) -> dict[str, NDArray[Any]] | None:
         proto = graph.initializers.get(name)
         if proto is None or not graph.is_constant(name) or proto.data_type not in TYPES:
             return None
-        if proto.data_location == TensorProto.EXTERNAL:
-            return None
         array = graph.array(name)
         if array is None:
             return None
