@@ -118,21 +118,46 @@ void RoundEach(T* __restrict y, size_t count, Value value) {
 }
 
 #if VITIS_HAS_AVX2
-// Eight finite values as 16-bit floats: registers that Join puts together.
+// Eight values as 16-bit floats, in registers that Join puts together. Overflow gives an infinity.
 inline __m128i RoundEight(Float16, Eight value) {
-  const Eight finite = Min(Max(value, -65504.0f), 65504.0f);
-  return _mm256_cvtps_ph(finite.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return _mm256_cvtps_ph(value.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 inline __m256i Join(__m128i a, __m128i b) { return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1); }
 
-// Adding half of the last place, or a little less before an even one, rounds.
+// Adding half of the last place, or a little less where that is even, rounds.
 inline __m256i RoundEight(BFloat16, Eight value) {
-  constexpr float kLargest = 0x1.fep127f;
-  const __m256i bits = _mm256_castps_si256(Min(Max(value, -kLargest), kLargest).v);
+  const __m256i bits = _mm256_castps_si256(value.v);
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
   return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
 }
 inline __m256i Join(__m256i a, __m256i b) { return _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8); }
+
+// Infinities become the largest numbers: positive patterns are bounded as signed integers, negative ones as unsigned.
+template <class T>
+inline __m256i Saturate(__m256i patterns) {
+  constexpr int kLargest = std::is_same_v<T, Float16> ? 0x7bff : 0x7f7f;
+  patterns = _mm256_min_epi16(patterns, _mm256_set1_epi16(kLargest));
+  return _mm256_min_epu16(patterns, _mm256_set1_epi16(static_cast<int16_t>(kLargest | 0x8000)));
+}
+
+// The processor would keep part of a NaN's payload; ours is always the same quiet NaN, of either sign.
+inline Eight WithQuietNan(Eight value) {
+  const __m256 sign = _mm256_and_ps(value.v, _mm256_set1_ps(-0.0f));
+  const __m256 quiet = _mm256_or_ps(sign, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
+  return _mm256_blendv_ps(value.v, quiet, _mm256_cmp_ps(value.v, value.v, _CMP_UNORD_Q));
+}
+
+template <class T>
+inline __m256i RoundSixteen(Eight a, Eight b) {
+  if (_mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)) == 0) {
+    return Saturate<T>(Join(RoundEight(T{}, a), RoundEight(T{}, b)));
+  }
+  constexpr int kInfinity = std::is_same_v<T, Float16> ? 0x7c00 : 0x7f80;
+  const __m256i patterns = Join(RoundEight(T{}, WithQuietNan(a)), RoundEight(T{}, WithQuietNan(b)));
+  const __m256i magnitudes = _mm256_and_si256(patterns, _mm256_set1_epi16(0x7fff));
+  const __m256i nan = _mm256_cmpgt_epi16(magnitudes, _mm256_set1_epi16(kInfinity));
+  return _mm256_blendv_epi8(Saturate<T>(patterns), patterns, nan);
+}
 #endif
 
 // value(x) is what to round for a float or Eight of them.
@@ -140,13 +165,8 @@ template <class T, class Value>
 void RoundToHalf(const float* __restrict x, T* __restrict y, size_t count, Value value) {
 #if VITIS_HAS_AVX2
   const auto group = [=](size_t i) {
-    const Eight a = value(Load(x + i));
-    const Eight b = value(Load(x + i + 8));
-    if (_mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)) == 0) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), Join(RoundEight(T{}, a), RoundEight(T{}, b)));
-    } else {  // the processor would keep part of a NaN's payload; ours is always the same quiet NaN
-      RoundEach(y + i, 16, [=](size_t k) { return value(x[i + k]); });
-    }
+    const __m256i patterns = RoundSixteen<T>(value(Load(x + i)), value(Load(x + i + 8)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), patterns);
   };
   if (ForEachGroup<16>(count, group)) return;
 #endif
@@ -176,6 +196,10 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
     const T zp = zero_point ? zero_point[channel] : T{};
     if constexpr (kIsHalf<T>) {
       const float negated = 0.0f - ToFloat(zp);
+      if (scale[channel] == 1.0f && negated == 0.0f) {  // as written models have it
+        RoundToHalf(in, out, count, [](auto value) { return value; });
+        return;
+      }
       Divisor(scale[channel]).Apply([=](auto divide) {
         if (negated == 0.0f) {
           RoundToHalf(in, out, count, divide);
