@@ -11,6 +11,13 @@
 #define VITIS_HAS_AVX2 1
 #endif
 
+// For what is in a loop whose constants must stay in registers: a call would have them loaded again.
+#if defined(_MSC_VER)
+#define VITIS_ALWAYS_INLINE __forceinline
+#else
+#define VITIS_ALWAYS_INLINE __attribute__((always_inline)) inline
+#endif
+
 namespace vitis {
 namespace VITIS_ISA {
 

@@ -148,7 +148,7 @@ inline Eight WithQuietNan(Eight value) {
 }
 
 template <class T>
-inline __m256i RoundSixteen(Eight a, Eight b) {
+VITIS_ALWAYS_INLINE __m256i RoundSixteen(Eight a, Eight b) {
   if (_mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)) == 0) {
     return Saturate<T>(Join(RoundEight(T{}, a), RoundEight(T{}, b)));
   }
@@ -160,15 +160,25 @@ inline __m256i RoundSixteen(Eight a, Eight b) {
 }
 #endif
 
+#if VITIS_HAS_AVX2
+template <class T, class Value>
+struct HalfGroup {
+  const float* x;
+  T* y;
+  Value value;
+
+  VITIS_ALWAYS_INLINE void operator()(size_t i) const {
+    const __m256i patterns = RoundSixteen<T>(value(Load(x + i)), value(Load(x + i + 8)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), patterns);
+  }
+};
+#endif
+
 // value(x) is what to round for a float or Eight of them.
 template <class T, class Value>
 void RoundToHalf(const float* __restrict x, T* __restrict y, size_t count, Value value) {
 #if VITIS_HAS_AVX2
-  const auto group = [=](size_t i) {
-    const __m256i patterns = RoundSixteen<T>(value(Load(x + i)), value(Load(x + i + 8)));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), patterns);
-  };
-  if (ForEachGroup<16>(count, group)) return;
+  if (ForEachGroup<16>(count, HalfGroup<T, Value>{x, y, value})) return;
 #endif
   RoundEach(y, count, [=](size_t i) { return value(x[i]); });
 }
