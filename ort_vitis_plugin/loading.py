@@ -78,7 +78,8 @@ def check_output(request: Request) -> Path | None:
         raise ModelNotFoundError(f"the folder {str(folder)!r} of the output does not exist; create it first")
     if path.is_dir():
         raise OutputError(f"the output {str(path)!r} is a folder; give a file name")
-    if isinstance(request.model, (str, Path)) and path.exists() and path.samefile(request.model):
+    source = Path(request.model) if isinstance(request.model, (str, Path)) else None
+    if source is not None and source.exists() and path.exists() and path.samefile(source):
         raise OutputError(f"the output {str(path)!r} is the input itself, which is never overwritten; choose another")
     import os
 

@@ -194,3 +194,10 @@ def test_a_read_only_input_folder_is_enough(tmp_path: Path, model: onnx.ModelPro
         listening = False
     assert [path for path in written if "__pycache__" not in path] == []
     assert names(source) == ["m.onnx"]
+
+
+def test_a_missing_model_beside_an_output_that_exists(tmp_path: Path, reader: Any, model: onnx.ModelProto) -> None:
+    (tmp_path / "q.onnx").write_bytes(b"before")
+    with pytest.raises(errors.ModelNotFoundError, match=r"missing\.onnx' does not exist"):
+        quantize(str(tmp_path / "missing.onnx"), tmp_path / "q.onnx", reader(model))
+    assert (tmp_path / "q.onnx").read_bytes() == b"before"
