@@ -52,14 +52,14 @@ def open_session(
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
     level: ort.GraphOptimizationLevel = FAITHFUL,
     *,
-    packed: bool = True,
+    lean: bool = False,
 ) -> ort.InferenceSession:
-    """A session on the CPU, quiet. What is not ``packed`` for speed holds no
-    weight or activation longer than it is needed."""
+    """A session on the CPU, quiet. A ``lean`` one holds no weight or activation longer than it is needed, and none
+    packed for speed."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = level
-    if not packed:
+    if lean:
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         # The default order dequantizes all weights before the first layer.
@@ -122,7 +122,7 @@ def _answers(
 ) -> list[Any]:
     """The outputs of the quantized model at one level of onnxruntime's optimization, sample by sample."""
     try:
-        session = open_session(model, libraries, level, packed=level != FAITHFUL)
+        session = open_session(model, libraries, level, lean=True)
     except Exception as error:
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     try:
@@ -157,14 +157,14 @@ def _reference(
     with basic optimization (without it onnxruntime loses tensors that only a branch reads)."""
     unnamed = onnx.ModelProto()
     try:
-        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, packed=False)
+        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, lean=True)
         return [_run(session, names, feed) for feed in feeds]
     except Exception:
         unnamed.CopyFrom(original)
         for node in unnamed.graph.node:
             node.name = ""
     try:
-        session = open_session(unnamed, libraries, packed=False)
+        session = open_session(unnamed, libraries, lean=True)
         return [_run(session, names, feed) for feed in feeds]
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run the float model: {error}") from error

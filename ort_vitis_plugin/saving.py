@@ -18,33 +18,52 @@ from .weights import copy_field
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnx import ModelProto
+    from onnx import ModelProto, TensorProto
 
-GRAPH, INITIALIZER = 7, 5  # field numbers in onnx.proto
+GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9  # field numbers in onnx.proto
 # Protobuf ends at 2^31 bytes; some room is left for the nodes.
 LARGEST_FILE = 2_000_000_000
 
 
 def model_size(model: ModelProto) -> int:
-    """Bytes of the model; of one that protobuf cannot serialize (beyond 2 GB), those of its weights."""
+    """Bytes of the model; of one whose nodes alone protobuf cannot serialize (beyond 2 GB), those of its weights."""
+    weights = sum(_length(tensor) for tensor in model.graph.initializer)
     try:
-        return int(model.ByteSize())
+        return sum(map(len, _ends(model))) + weights
     except EncodeError:
-        return max(LARGEST_FILE, sum(len(tensor.raw_data) for tensor in model.graph.initializer))
+        return max(LARGEST_FILE, weights)
 
 
 def serialized(model: ModelProto) -> Iterator[bytes]:
-    """The bytes of ``SerializeToString`` in parts, initializer by initializer: whole, they need as much memory again
-    twice."""
-    head, tail = _split(model, "graph")
-    graph_head, graph_tail = _split(model.graph, "initializer")
-    sizes = [tensor.ByteSize() for tensor in model.graph.initializer]
+    """The bytes of ``SerializeToString`` in parts, no initializer copied: whole, they need as much memory again twice
+    (``ByteSize`` too: it serializes)."""
+    head, graph_head, graph_tail, tail = _ends(model)
+    sizes = [_length(tensor) for tensor in model.graph.initializer]
     inner = sum(len(_header(INITIALIZER, size)) + size for size in sizes)
     yield head + _header(GRAPH, len(graph_head) + inner + len(graph_tail)) + graph_head
     for tensor, size in zip(model.graph.initializer, sizes, strict=True):
-        yield _header(INITIALIZER, size)
-        yield tensor.SerializeToString()
+        before, after = _split(tensor, "raw_data")
+        raw = _header(RAW_DATA, len(tensor.raw_data)) if tensor.HasField("raw_data") else b""
+        yield _header(INITIALIZER, size) + before + raw
+        yield tensor.raw_data
+        yield after
     yield graph_tail + tail
+
+
+def _ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
+    """What is serialized before the graph, in it before the initializers, in it after them, and after it."""
+    head, tail = _split(model, "graph")
+    graph_head, graph_tail = _split(model.graph, "initializer")
+    return head, graph_head, graph_tail, tail
+
+
+def _length(tensor: TensorProto) -> int:
+    """Bytes of a serialized tensor."""
+    size = sum(map(len, _split(tensor, "raw_data")))
+    if tensor.HasField("raw_data"):
+        raw = len(tensor.raw_data)
+        size += len(_header(RAW_DATA, raw)) + raw
+    return size
 
 
 def _split(message: Any, name: str) -> tuple[bytes, bytes]:

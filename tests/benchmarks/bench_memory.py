@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationMethod, QuantType
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "plugins")]
@@ -40,6 +40,33 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "quant_format": vitis.VitisQuantFormat.QDQ,
         "activation_type": vitis.VitisQuantType.QInt16,
         "weight_type": vitis.VitisQuantType.QInt16,
+    },
+    "Vitis QDQ, bfloat16": {
+        "quant_format": vitis.VitisQuantFormat.QDQ,
+        "calibrate_method": CalibrationMethod.MinMax,
+        "activation_type": vitis.VitisQuantType.QBFloat16,
+        "weight_type": vitis.VitisQuantType.QBFloat16,
+    },
+    "FixNeuron, external data": {
+        "quant_format": vitis.VitisQuantFormat.FixNeuron,
+        "use_external_data_format": True,
+    },
+    "QOperator": {
+        "quant_format": QuantFormat.QOperator,
+        "calibrate_method": CalibrationMethod.MinMax,
+        "activation_type": QuantType.QUInt8,
+        "weight_type": QuantType.QInt8,
+    },
+    "transformer": {
+        "calibrate_method": CalibrationMethod.MinMax,
+        "extra_options": {"Target": "ipu_transformer"},
+    },
+    "NPU, CLE and bias correction": {
+        "enable_dpu": True,
+        "activation_type": QuantType.QUInt8,
+        "weight_type": QuantType.QInt8,
+        "include_cle": True,
+        "extra_options": {"BiasCorrection": True},
     },
 }
 
