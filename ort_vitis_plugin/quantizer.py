@@ -225,6 +225,17 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     def is_valid_quantize_weight(self, weight_name: str) -> bool:
         return self.graph.is_constant(weight_name) and self.graph.element_type(weight_name) in FLOATS
 
+    def is_tensor_per_channel(
+        self, tensor_name: str, default_axis: int, op_type: str | None = None
+    ) -> tuple[bool, int | None]:
+        """A weight without that axis (the scale of a LayerNormalization, a vector) has one scale; onnxruntime warns."""
+        axis = self.qdq_op_type_per_channel_support_to_axis.get(op_type, default_axis)
+        weight = self.graph.initializers.get(tensor_name)
+        named = self.tensor_quant_overrides.has_per_channel_overrides(tensor_name)
+        if weight is not None and not named and not -len(weight.dims) <= axis < len(weight.dims):
+            return False, None
+        return cast("tuple[bool, int | None]", super().is_tensor_per_channel(tensor_name, default_axis, op_type))
+
     def quantize_activation_tensor(self, tensor_name: str) -> None:
         super().quantize_activation_tensor(self._written(tensor_name))
 

@@ -125,3 +125,20 @@ def test_what_has_a_pair_gets_no_second_one() -> None:
     first, second = nodes(result, "Conv")
     assert (first.input[0], second.input[0]) == ("xd", "hd")
     assert_close(source, result, 25)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t (float[2, 8] x) => (float[2, 8] y) { y = LayerNormalization(x, w, b) }",
+        "t (float[2, 8] x) => (float[2] y) { y = MatMul(x, w) }",
+        "t (float[2, 8] x) => (float[2, 8] y) { y = Mul(x, w) }",
+    ],
+)
+def test_a_vector_has_one_scale_and_nobody_is_warned(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    source = model(text, {"w": weights(1, 8), "b": weights(2, 8)})
+    result = quantized(source, per_channel=True, **S8S8)
+    (node,) = nodes(result, "LayerNormalization", "MatMul", "Mul")
+    assert scale_of(result, node.input[1]).size == 1
+    assert not caplog.records
+    assert_close(source, result, 25)
