@@ -118,18 +118,23 @@ def calibrate(
     With an ``executor`` (concurrent.futures or a Dask client) the samples are split among its workers; the result is
     the same to the bit. ``checkpoint`` names a file from which a broken-off calibration goes on.
     """
-    bound = inspect.signature(quantize_static).bind(model_input, None, calibration_data_reader, **configuration)
-    bound.apply_defaults()
-    catalog = shared_catalog() if plugins is None else Catalog(plugins)
     from .pipeline import calibrate_only
 
     return calibrate_only(
-        request_from_manual(bound.arguments),
-        catalog,
+        _configured(model_input, calibration_data_reader, configuration),
+        shared_catalog() if plugins is None else Catalog(plugins),
         executor=executor,
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
     )
+
+
+def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **configuration: Any) -> ModelProto:
+    """The float model as ``quantize_static`` with these keyword arguments prepares it; no sample is run."""
+    from .pipeline import prepare_only
+
+    catalog = shared_catalog() if plugins is None else Catalog(plugins)
+    return prepare_only(_configured(model_input, None, configuration), catalog)
 
 
 def answer(request: Request, catalog: Catalog) -> Result:
@@ -142,6 +147,12 @@ def answer(request: Request, catalog: Catalog) -> Result:
         save_model(model, path, external_data=request.external_data)
         run.report.quantized_bytes = path.stat().st_size
     return Result(model, run.report, path)
+
+
+def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
+    bound = inspect.signature(quantize_static).bind(model, None, reader, **configuration)
+    bound.apply_defaults()
+    return request_from_manual(bound.arguments)
 
 
 def request_from_manual(arguments: Mapping[str, Any]) -> Request:

@@ -18,7 +18,7 @@ from onnx import ModelProto, helper
 
 from . import custom_ops
 from .checking import open_session
-from .data_readers import adapt_feed
+from .data_readers import RandomDataReader, Samples, adapt_feed
 from .errors import CalibrationError, ModelError
 from .graph import Graph
 from .loading import load_model
@@ -79,16 +79,19 @@ class _Probe:
 def layer_errors(
     reference: ModelProto | str | Path,
     quantized: ModelProto | str | Path,
-    feeds: Iterable[Feed],
+    feeds: Any = None,
     *,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
 ) -> list[LayerError]:
     """Every tensor that is quantized in ``quantized`` and has its name in ``reference``, worst first.
 
-    ``reference`` is the float model, or the prepared one (``ort_vitis_plugin.api.prepare``) where preparation changes
-    what tensors hold, as equalization does. Of the samples only sums are kept.
+    ``reference`` is the float model, or the prepared one (``doors.prepared``) where preparation changes what tensors
+    hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader; None is one
+    random sample. Of the samples only sums are kept.
     """
     reference, quantized = load_model(reference), load_model(quantized)
+    samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)
+    samples.rewind()  # they may have calibrated the quantized model just now
     floats, codes = Graph(reference), Graph(quantized)
     probe = _Probe(floats.to_model())
     constants = dict(_constants(floats, codes))
@@ -105,7 +108,7 @@ def layer_errors(
     watched = codes.to_model()
     _expose(watched, [*probe.ends.values(), *constants.values()])
     _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
-    sums = _run(probe, watched, floats, constants, feeds, [custom_ops.register, *libraries])
+    sums = _run(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(tensor)
@@ -183,7 +186,7 @@ def _run(
     watched: ModelProto,
     floats: Graph,
     constants: dict[str, str],
-    feeds: Iterable[Feed],
+    samples: Iterable[Feed],
     libraries: list[Callable[[ort.SessionOptions], object]],
 ) -> dict[str, _Sums]:
     left, right = open_session(probe.model, libraries), open_session(watched, libraries)
@@ -191,8 +194,8 @@ def _run(
     names = [name for tensor in tensors for name in (tensor, _ALONE + tensor)]
     sums = {tensor: _Sums() for tensor in (*constants, *tensors)}
     first = True
-    for feed in feeds:
-        wanted = left.run(names, adapt_feed(probe.model, feed))
+    for feed in samples:
+        wanted = left.run(names, feed)
         ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
         found = right.run(ends, adapt_feed(watched, feed))
         for at, tensor in enumerate(tensors):
@@ -205,5 +208,5 @@ def _run(
                 sums[tensor].add(f, q, q)
         first = False
     if first:
-        raise CalibrationError("there is no sample to compare on")
+        raise CalibrationError("there is no sample to compare on; rewind the reader, or give it data")
     return sums

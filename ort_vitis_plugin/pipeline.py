@@ -69,6 +69,13 @@ def _stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, 
 
 
 @weights.shelf()
+def prepare_only(request: Request, catalog: Catalog) -> ModelProto:
+    """The float model as this request prepares it."""
+    run = Run(request, catalog)
+    return weights.hand_over(prepare(run, normalize(run, load(run))).write_back())
+
+
+@weights.shelf()
 def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
     """The calibration of the model as this request prepares it, of all its float tensors."""
     run = Run(request, catalog)

@@ -117,6 +117,7 @@ ONE_LINERS = {
     "no data": ("quantize model.onnx -o q.onnx --data nowhere.npz", "'nowhere.npz' does not exist"),
     "unknown name": ("explain MinMes", "no plugin declares MinMes; did you mean MinMSE"),
     "forecast without one": ("forecast model.onnx --preset cpu", "has no forecast"),
+    "errors of strangers": ("errors model.onnx model.onnx", "no quantized tensor in common"),
     "evaluate without model": ("evaluate model.onnx none.onnx", "'none.onnx' does not exist"),
 }
 
@@ -183,6 +184,20 @@ def test_evaluate_compares_outputs(folder: Path, capsys: pytest.CaptureFixture[s
     assert run("evaluate model.onnx other.onnx --data samples.npz") == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if "logits" in line)
     assert 35 < float(row.split()[1]) < 45  # 1 % of all but the bias: near 40 dB
+
+
+def test_errors_lists_tensors_worst_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Equalization changes what tensors hold: against the float model equalized likewise they do not seem to err."""
+    configured = "--data samples.npz --preset ipu_cnn --cle"
+    assert run(f"quantize model.onnx -o q.onnx {configured} -q") == 0
+    assert run(f"errors model.onnx q.onnx {configured} --all") == 0
+    shown = capsys.readouterr().out.splitlines()
+    through = [float(line.split()[-4]) for line in shown if line.rstrip().endswith("dB")]
+    assert len(through) > 20
+    assert through == sorted(through)
+    assert through[0] > 10
+    assert run("errors model.onnx q.onnx --data samples.npz --preset ipu_cnn") == 0
+    assert f"... {len(through) - 20} more" in capsys.readouterr().out
 
 
 def test_forecast_lists_what_stays_away(

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
+from ort_vitis_plugin.data_readers import Feed
 from ort_vitis_plugin.errors import CalibrationError, ModelError
 from ort_vitis_plugin.layer_errors import LayerError, layer_errors
 from tests.models import networks
@@ -35,6 +38,41 @@ def test_worst_first_and_inputs_lose_nothing_before_them() -> None:
     assert known[name].producer == ""
     assert len(known) > 12
     assert all(error.alone > 15 for error in found)
+
+
+class OnceReader:
+    """onnxruntime's interface and no more."""
+
+    def __init__(self) -> None:
+        self._rest = iter(networks.digits("digits", 8, 0).calibration)
+
+    def get_next(self) -> Feed | None:
+        return next(self._rest, None)
+
+
+READERS: dict[str, Callable[[], Any]] = {
+    "get_next": OnceReader,
+    "get_next and rewind": lambda: networks.reader("digits", 8),
+    "makes readers": lambda: OnceReader,
+    "generator": lambda: (feed for feed in networks.digits("digits", 8, 0).calibration),
+    "tuple": lambda: tuple(networks.digits("digits", 8, 0).calibration),
+}
+
+
+@pytest.mark.parametrize("made", READERS.values(), ids=READERS)
+def test_takes_every_reader_that_calibrates(made: Callable[[], Any]) -> None:
+    assert layer_errors(networks.network("digits"), quantized(), made()) == errors(quantized())
+
+
+def test_a_reader_that_has_calibrated_is_read_again() -> None:
+    reader = networks.reader("digits", 8)
+    while reader.get_next() is not None:
+        pass
+    assert layer_errors(networks.network("digits"), quantized(), reader) == errors(quantized())
+
+
+def test_without_samples_a_random_one_is_taken() -> None:
+    assert len(layer_errors(networks.network("digits"), quantized())) > 12
 
 
 def test_a_spoilt_scale_is_the_tensor_that_errs_alone() -> None:
