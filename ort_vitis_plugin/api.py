@@ -36,6 +36,7 @@ from .errors import (
 )
 from .graph import Graph, attribute, captured_names, subgraphs
 from .hookspecs import hookimpl
+from .named import follow_node, follow_tensor
 from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_db
 from .options import Option, OptionGroup, option
 from .parameters import ErrorCurve
@@ -100,6 +101,8 @@ __all__ = [
     "captured_names",
     "fake_quant",
     "filled",
+    "follow_node",
+    "follow_tensor",
     "fusion",
     "hookimpl",
     "largest",

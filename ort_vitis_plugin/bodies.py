@@ -18,7 +18,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from . import weights
 from .body_watch import BodyWatch, element_types
 from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, subgraphs
-from .options import Options
+from .named import follow_node, follow_tensor
 from .plan import Plan, TensorPlan
 
 if TYPE_CHECKING:
@@ -107,15 +107,15 @@ def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> 
     made = [value.name for value in body.input] + [tensor.name for tensor in body.initializer]
     made += [name for node in body.node for name in node.output if name]
     names = {name: own(name) for name in dict.fromkeys(made)}
-    _rename(body, {old: new for old, new in names.items() if old != new})
+    moved = {old: new for old, new in names.items() if old != new}
+    _rename(body, moved)
+    for old, new in moved.items():
+        follow_tensor(run, old, old, new)
     for node in body.node:
         old = node.name
         node.name = own(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
-        for argument in ("nodes_to_quantize", "nodes_to_exclude"):
-            listed = getattr(run.request, argument)
-            if old in listed and node.name not in listed:
-                names_of: dict[str, Any] = {argument: (*listed, node.name)}
-                run.request = replace(run.request, **names_of)
+        if old != node.name:
+            follow_node(run, old, old, node.name)
 
 
 def _rename(body: GraphProto, names: Mapping[str, str]) -> None:
@@ -166,7 +166,7 @@ def _has(graph: Graph, name: str) -> bool:
 
 def _with_overrides(run: Run, overrides: Mapping[str, Any]) -> Run:
     changed = copy.copy(run)
-    changed.options = Options({**run.options, "TensorQuantOverrides": dict(overrides)}, run.options.explicit)
+    changed.options = run.options.changed({"TensorQuantOverrides": dict(overrides)})
     return changed
 
 

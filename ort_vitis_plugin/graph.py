@@ -77,6 +77,7 @@ class Graph:
     (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
     ``device_nodes`` names the nodes that only simulate. ``stands_for`` maps the name of the node that ends the
     simulation of an operation by several nodes to the node that it replaces: its tensors are quantized instead.
+    ``kept`` names tensors and nodes that must not vanish: the caller speaks of them.
     """
 
     def __init__(self, model: ModelProto, *, copy: bool = True) -> None:
@@ -94,6 +95,7 @@ class Graph:
         self.device_output: dict[str, str] = {}
         self.device_nodes: set[str] = set()
         self.stands_for: dict[str, NodeProto] = {}
+        self.kept: set[str] = set()
         self.skips: list[Skip] = []
         self.step = ""
         self._producers: dict[str, NodeProto] = {}
@@ -290,8 +292,11 @@ class Graph:
             self.redirect(node, old, new)
 
     def bypass(self, node: NodeProto) -> bool:
-        """Remove a node that passes its first input on; False where graph input and output would have to be one."""
+        """Remove a node that passes its first input on; False where two names are needed for one tensor."""
         source, target = node.input[0], node.output[0]
+        if {node.name, source if target in self.outputs else target} & self.kept:
+            self.skip(node, "the request names it")
+            return False
         if target not in self.outputs:
             self.replace_uses(target, source)
             self.remove(node)
@@ -330,9 +335,9 @@ class Graph:
 
     def reload(self, model: ModelProto) -> None:
         """Index ``model``, rewritten as a whole, in place of the one before; what steps said stays."""
-        skips, step = self.skips, self.step
+        skips, step, kept = self.skips, self.step, self.kept
         self.__init__(weights.set_aside(model), copy=False)  # type: ignore[misc]
-        self.skips, self.step = skips, step
+        self.skips, self.step, self.kept = skips, step, kept
 
     # ------------------------------------------------------------------ inside
 

@@ -12,6 +12,8 @@ import onnxruntime as ort
 from onnx import ModelProto
 
 from . import weights
+from .graph import body_names
+from .named import names_in_use
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -32,7 +34,7 @@ def optimize(run: Run, graph: Graph) -> ModelProto:
     if _casts(optimized) > _casts(model):
         run.report.note("not optimized: onnxruntime's CPU would compute the float16 parts in float32, between Casts")
         return model
-    lost = _named(run) - _names(optimized)
+    lost = (set(names_in_use(run)) - _names(optimized)) & _names(model)
     if lost:
         run.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
         return model
@@ -76,13 +78,7 @@ def _casts(model: ModelProto) -> int:
     return sum(node.op_type == "Cast" for node in model.graph.node)
 
 
-def _named(run: Run) -> set[str]:
-    request = run.request
-    overrides = run.options["TensorQuantOverrides"] or {}
-    return {*request.nodes_to_quantize, *request.nodes_to_exclude, *run.excluded, *overrides}
-
-
 def _names(model: ModelProto) -> set[str]:
     names = {node.name for node in model.graph.node} | {tensor.name for tensor in model.graph.initializer}
-    names |= {name for node in model.graph.node for name in (*node.output, *node.input)}
+    names |= {name for node in model.graph.node for name in (*node.output, *node.input, *body_names(node))}
     return names

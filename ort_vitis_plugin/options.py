@@ -131,6 +131,10 @@ class Options(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def changed(self, values: Mapping[str, Any]) -> Options:
+        """A copy with other values."""
+        return Options({**self._values, **values}, self.explicit)
+
     def given(self, key: str) -> bool:
         """Whether the caller or a preset set the key."""
         return key in self.explicit

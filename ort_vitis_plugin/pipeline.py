@@ -22,6 +22,7 @@ from .declarations import Stage
 from .errors import UnsupportedError
 from .graph import Graph
 from .loading import load_aside
+from .named import kept_names
 from .optimization import infer_shapes, optimize
 from .placing import broken_rules, off_device
 from .plan import Plan
@@ -167,8 +168,10 @@ def normalize(run: Run, model: ModelProto) -> Graph:
     if run.call.preprocess:
         model = weights.set_aside(preprocess(weights.filled(model)))
     graph = Graph(infer_shapes(model), copy=False)
+    graph.kept = kept_names(run)
+    known = {node.name for node in graph}
     _transform(run, graph, Stage.NORMALIZE)
-    select(graph, run)
+    select(graph, run, known)
     prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.write_back())
     return _carry_over(graph, Graph(prepared, copy=False))
 
@@ -339,6 +342,7 @@ def _carry_over(old: Graph, new: Graph) -> Graph:
     new.device_output.update(old.device_output)
     new.device_nodes |= old.device_nodes
     new.stands_for.update(old.stands_for)
+    new.kept = old.kept
     return new
 
 

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from .request import Run
 
 
-def select(graph: Graph, run: Run) -> None:
-    """Check every name of the request against the graph; record what input_nodes and output_nodes leave float."""
+def select(graph: Graph, run: Run, earlier: Iterable[str] = ()) -> None:
+    """Check every name of the request against the graph; record what input_nodes and output_nodes leave float.
+
+    ``earlier`` are the nodes before normalization: where it folded or removed one, nothing is left to select.
+    """
     by_name = {node.name: node for node in graph}
     request, call = run.request, run.call
-    known = by_name.keys() | ({node.name for node in inner_nodes(graph)} if is_enabled(run) else set())
+    known = by_name.keys() | set(earlier) | ({node.name for node in inner_nodes(graph)} if is_enabled(run) else set())
     for argument, names in (
         ("nodes_to_quantize", request.nodes_to_quantize),
         ("nodes_to_exclude", request.nodes_to_exclude),

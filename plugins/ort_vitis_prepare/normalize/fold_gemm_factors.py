@@ -24,6 +24,9 @@ def _fold(graph: Graph, node: NodeProto, number: int, name: str) -> int:
     if array is None or not graph.is_constant(tensor):
         graph.skip(node, f"{name} is {factor} and input {number} is not constant")
         return 0
+    if tensor in graph.kept:
+        graph.skip(node, f"the request names {tensor}")
+        return 0
     inputs = list(node.input)
     inputs[number] = graph.add_initializer(tensor, np.asarray(array * factor, dtype=array.dtype))
     graph.set_inputs(node, inputs)

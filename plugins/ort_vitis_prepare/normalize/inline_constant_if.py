@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
-from ort_vitis_plugin.api import Graph, Stage, attribute, subgraphs, transform
+from ort_vitis_plugin.api import Graph, Stage, attribute, follow_node, subgraphs, transform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ort_vitis_plugin.api import Run
 
 
 def _constant_condition(graph: Graph, node: NodeProto) -> bool | None:
@@ -34,7 +36,9 @@ def _new_names(graph: Graph, node: NodeProto, body: GraphProto) -> dict[str, str
     return names
 
 
-def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str, str]) -> None:
+def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Returns each node's name in the branch and here."""
+    moves = []
     for tensor in body.initializer:
         constant = TensorProto()
         constant.CopyFrom(tensor)
@@ -50,16 +54,18 @@ def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str
         moved.CopyFrom(inner)
         moved.input[:] = [names.get(name, name) for name in inner.input]
         moved.output[:] = [names.get(name, name) for name in inner.output]
-        moved.name = graph.unique(inner.name) if inner.name else ""
+        moved.name = graph.unique(inner.name or f"{inner.op_type}_{next(filter(None, moved.output), '')}")
+        moves.append((inner.name, moved.name))
         graph.add(moved)
     for value, output in zip(body.output, node.output, strict=True):
         source = names.get(value.name, value.name)
         if source != output:
             graph.add(helper.make_node("Identity", [source], [output]))
+    return moves
 
 
 @transform("InlineConstantIf", stage=Stage.NORMALIZE, default=None)
-def inline_constant_if(graph: Graph) -> int:
+def inline_constant_if(graph: Graph, run: Run | None = None) -> int:
     """Replace an If with a constant condition by the branch that it takes."""
     count = 0
     for node in graph.of_type("If"):
@@ -71,6 +77,11 @@ def inline_constant_if(graph: Graph) -> int:
             graph.skip(node, "its branch has branches of its own")
             continue
         graph.remove(node)
-        _move_in(graph, node, body, _new_names(graph, node, body))
+        moves = _move_in(graph, node, body, _new_names(graph, node, body))
+        if node.name:
+            follow_node(run, node.name, *(new for _, new in moves))
+        for old, new in moves:
+            if old and old != new:
+                follow_node(run, old, new)
         count += 1
     return count

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import Graph, Stage, transform
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.api import Graph, Stage, follow_node, transform
+
+if TYPE_CHECKING:
+    from ort_vitis_plugin.api import Run
 
 
 @transform("NameNodes", stage=Stage.NORMALIZE, default=None)
-def name_nodes(graph: Graph) -> int:
+def name_nodes(graph: Graph, run: Run | None = None) -> int:
     """Name an unnamed node after its type and first output; of nodes of one name all but the first get a number."""
     taken: set[str] = set()
     count = 0
     for node in graph:
         if not node.name or node.name in taken:
             output = next((tensor for tensor in node.output if tensor), "")
-            node.name = graph.unique(node.name or f"{node.op_type}_{output}")
+            shared, node.name = node.name, graph.unique(node.name or f"{node.op_type}_{output}")
+            if shared:
+                follow_node(run, shared, shared, node.name)
             count += 1
         taken.add(node.name)
     return count

@@ -4,9 +4,14 @@ or just names things so, may hold such a name already; it makes room."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Stage, transform
+from ort_vitis_plugin.api import Graph, Stage, follow_node, follow_tensor, transform
+
+if TYPE_CHECKING:
+    from ort_vitis_plugin.api import Run
 
 SUFFIXES = (
     "_QuantizeLinear",
@@ -43,17 +48,20 @@ def _rename_tensor(graph: Graph, old: str, new: str) -> None:
 
 
 @transform("RenameClashes", stage=Stage.NORMALIZE, default=None)
-def rename_clashes(graph: Graph) -> int:
+def rename_clashes(graph: Graph, run: Run | None = None) -> int:
     """Rename inner tensors, constants and nodes whose names the quantized model needs for another tensor."""
     made = {tensor for node in graph for tensor in node.output if tensor}
     tensors = made | graph.initializers.keys() | graph.inputs.keys()
     count = 0
-    for name in sorted(tensors - graph.inputs.keys() - graph.outputs.keys()):
-        if _clashes(name, tensors):
-            _rename_tensor(graph, name, graph.unique(name))
-            count += 1
     for node in graph:
         if _clashes(node.name, tensors):
-            node.name = graph.unique(node.name)
+            old, node.name = node.name, graph.unique(node.name)
+            follow_node(run, old, node.name)
+            count += 1
+    for old in sorted(tensors - graph.inputs.keys() - graph.outputs.keys()):
+        if _clashes(old, tensors):
+            new = graph.unique(old)
+            _rename_tensor(graph, old, new)
+            follow_tensor(run, old, new)
             count += 1
     return count
