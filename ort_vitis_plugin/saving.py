@@ -1,4 +1,4 @@
-"""The output appears whole or not at all: a temporary file in the target folder, then one rename."""
+"""The output appears whole or not at all: temporary files in the target folder, then renames, which are taken back."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -94,18 +94,38 @@ def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
             if external_data or model_size(model) >= LARGEST_FILE:
                 copy = onnx.ModelProto()
                 copy.CopyFrom(model)
-                data = f"{path.name}.data"
                 onnx.save_model(
-                    copy, str(scratch), save_as_external_data=True, all_tensors_to_one_file=True, location=data
+                    copy,
+                    str(scratch),
+                    save_as_external_data=True,
+                    all_tensors_to_one_file=True,
+                    location=f"{path.name}.data",
                 )
-                if (Path(folder) / data).exists():
-                    os.replace(Path(folder) / data, path.parent / data)
             else:
                 with scratch.open("wb") as file:
                     for part in serialized(model):
                         file.write(part)
-            os.replace(scratch, path)
+            _put_in_place(scratch, path)
     except OSError as error:
         with contextlib.suppress(OSError):
             (path.parent / f".{path.name}").unlink(missing_ok=True)
         raise OutputError(f"the model cannot be written to {str(path)!r}: {error}") from error
+
+
+def _put_in_place(scratch: Path, path: Path) -> None:
+    """Rename the model and its data: both, or else what was there before is there again."""
+    data, target = (file.with_name(f"{path.name}.data") for file in (scratch, path))
+    before = scratch.with_name("before")
+    moves, replaces = data.exists(), data.exists() and target.exists()
+    try:
+        if replaces:
+            os.replace(target, before)
+        if moves:
+            os.replace(data, target)
+        os.replace(scratch, path)
+    except BaseException:
+        if scratch.exists() and before.exists():
+            os.replace(before, target)
+        elif scratch.exists() and moves and not replaces:
+            target.unlink(missing_ok=True)
+        raise

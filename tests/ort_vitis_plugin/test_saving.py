@@ -93,6 +93,60 @@ def test_interrupt_leaves_no_file(
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("done", [False, True], ids=["before it", "behind it"])
+@pytest.mark.parametrize("rename", [1, 2, 3])
+@pytest.mark.parametrize("old", [["q.onnx", "q.onnx.data"], ["q.onnx.data"], ["q.onnx"], []], ids=" ".join)
+def test_interrupt_between_renames_leaves_both_files_old_or_both_new(
+    tmp_path: Path, graph: Build, monkeypatch: pytest.MonkeyPatch, old: list[str], rename: int, done: bool
+) -> None:
+    weights = np.ones((64, 64), np.float32)
+    model = graph("t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }", constants={"w": weights})
+    for name in old:
+        (tmp_path / name).write_bytes(b"old")
+    calls = 0
+
+    def interrupted(source: Any, target: Any, replace: Any = os.replace) -> None:
+        nonlocal calls
+        calls += 1
+        if calls != rename or done:
+            replace(source, target)
+        if calls == rename:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(saving.os, "replace", interrupted)
+    if rename == 3 and "q.onnx.data" not in old:  # there are only two
+        saving.save_model(model, tmp_path / "q.onnx", external_data=True)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            saving.save_model(model, tmp_path / "q.onnx", external_data=True)
+    is_new = onnx_name(tmp_path / "q.onnx") == model.graph.name
+    assert names(tmp_path) == (["q.onnx", "q.onnx.data"] if is_new else old)
+    assert all(((tmp_path / name).read_bytes() == b"old") is not is_new for name in names(tmp_path))
+
+
+@pytest.mark.parametrize("old", [["q.onnx.data"], []], ids=" ".join)
+def test_interrupted_without_data_of_its_own_leaves_what_lies_there(
+    tmp_path: Path, model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch, old: list[str]
+) -> None:
+    for name in old:
+        (tmp_path / name).write_bytes(b"old")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(saving.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        saving.save_model(model, tmp_path / "q.onnx", external_data=False)
+    assert names(tmp_path) == old
+
+
+def onnx_name(path: Path) -> str:
+    """The name of a model's graph, or nothing where the file holds no model."""
+    if not path.exists() or path.read_bytes() == b"old":
+        return ""
+    return str(onnx.load(path, load_external_data=False).graph.name)
+
+
 class NeverRead:
     def get_next(self) -> Any:
         raise AssertionError("work began before the output was checked")
