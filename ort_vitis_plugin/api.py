@@ -34,7 +34,7 @@ from .errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from .graph import Graph, attribute, captured_names, subgraphs
+from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
 from .hookspecs import hookimpl
 from .named import follow_node, follow_tensor
 from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_db
@@ -111,6 +111,7 @@ __all__ = [
     "option",
     "position_of",
     "qtype",
+    "rename_captured",
     "scale_of",
     "set_aside",
     "set_values",

@@ -17,7 +17,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 from . import weights
 from .body_watch import BodyWatch, element_types
-from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, subgraphs
+from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, rename_tensors, subgraphs
 from .named import follow_node, follow_tensor
 from .plan import Plan, TensorPlan
 
@@ -108,7 +108,7 @@ def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> 
     made += [name for node in body.node for name in node.output if name]
     names = {name: own(name) for name in dict.fromkeys(made)}
     moved = {old: new for old, new in names.items() if old != new}
-    _rename(body, moved)
+    rename_tensors(body, moved)
     for old, new in moved.items():
         follow_tensor(run, old, old, new)
     for node in body.node:
@@ -116,20 +116,6 @@ def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> 
         node.name = own(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
         if old != node.name:
             follow_node(run, old, old, node.name)
-
-
-def _rename(body: GraphProto, names: Mapping[str, str]) -> None:
-    if not names:
-        return
-    for value in (*body.input, *body.output, *body.value_info, *body.initializer):
-        value.name = names.get(value.name, value.name)
-    for node in body.node:
-        node.input[:] = [names.get(name, name) for name in node.input]
-        node.output[:] = [names.get(name, name) for name in node.output]
-        for inner in subgraphs(node):
-            own = {value.name for value in (*inner.input, *inner.initializer)}
-            own |= {name for each in inner.node for name in each.output}
-            _rename(inner, {old: new for old, new in names.items() if old not in own})
 
 
 def _constants(body: GraphProto) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,24 @@ def body_names(node: NodeProto) -> Iterator[str]:
             yield inner.name
             yield from inner.output
             yield from body_names(inner)
+
+
+def rename_tensors(body: GraphProto, names: Mapping[str, str]) -> None:
+    """Rename what a body defines and captures; in the bodies within it, what they capture."""
+    for value in (*body.input, *body.output, *body.value_info, *body.initializer):
+        value.name = names.get(value.name, value.name)
+    for node in body.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+        rename_captured(node, names)
+
+
+def rename_captured(node: NodeProto, names: Mapping[str, str]) -> None:
+    """Rename outer tensors in the bodies of ``node``, but for those whose names a body gives to its own."""
+    for body in subgraphs(node):
+        own = {value.name for value in (*body.input, *body.initializer)}
+        own |= {name for inner in body.node for name in inner.output}
+        rename_tensors(body, {old: new for old, new in names.items() if old not in own})
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
@@ -275,12 +293,10 @@ class Graph:
 
     def redirect(self, node: NodeProto, old: str, new: str) -> None:
         """Let one node read ``new`` in place of ``old``, in its bodies too."""
-        bodies = list(subgraphs(node))
-        if bodies:
+        if any(subgraphs(node)):
             # What the bodies capture is part of the index: take the node out of it while they change.
             self.remove(node)
-            for body in bodies:
-                _rename_captured(body, old, new)
+            rename_captured(node, {old: new})
             node.input[:] = [new if tensor == old else tensor for tensor in node.input]
             self.add(node)
         else:
@@ -376,21 +392,6 @@ class Graph:
             stuck = [node.name or node.op_type for key, node in self.nodes.items() if waiting[key]]
             raise ModelError(f"the graph has a cycle through {', '.join(stuck[:5])}")
         return result
-
-
-def _rename_captured(body: GraphProto, old: str, new: str) -> None:
-    own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
-    if old in own or any(old in node.output for node in body.node):
-        return
-    for node in body.node:
-        for number, tensor in enumerate(node.input):
-            if tensor == old:
-                node.input[number] = new
-        for inner in subgraphs(node):
-            _rename_captured(inner, old, new)
-    for value in body.output:
-        if value.name == old:
-            value.name = new
 
 
 def constant_value(node: NodeProto) -> NDArray[Any] | None:

@@ -30,9 +30,10 @@ from .preprocessing import preprocess
 from .request import Request, Run
 from .saving import model_size
 from .selection import select
+from .settling import settled
 from .solver import adjust_plan
 from .statistics import Statistics
-from .validation import AlreadyQuantizedWarning, check_floats, check_request, check_weights, is_quantized, settled
+from .validation import AlreadyQuantizedWarning, check_floats, check_request, check_weights, is_quantized
 
 if TYPE_CHECKING:
     from .calibration import Calibration

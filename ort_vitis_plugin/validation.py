@@ -6,11 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 import onnxruntime
 from onnx import TensorProto
 
-from . import weights
 from .calibration_ranges import check_range_file
 from .catalog import full_name
 from .errors import ModelError, OptionError, UnsupportedError
@@ -19,11 +17,8 @@ from .loading import QUANTIZED_OPS
 from .quantizer import has_native_pairs
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from .request import Run
 
-UNLISTED_CONSTANTS_IR = 4
 WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
@@ -64,38 +59,6 @@ def _check_providers(run: Run) -> None:
 
 class AlreadyQuantizedWarning(UserWarning):
     """The model was quantized before; it is handed back as it is."""
-
-
-def settled(model: ModelProto) -> ModelProto:
-    """The model, once the checker takes it: itself, or as onnxruntime takes it too.
-
-    That is with its nodes sorted (some tools append them in any order), and with constants that IR 3 wants listed as
-    inputs left unlisted.
-    """
-    try:
-        _check(model)
-    except onnx.checker.ValidationError as error:
-        in_order = Graph(model).write_back()
-        in_order.ir_version = max(in_order.ir_version, UNLISTED_CONSTANTS_IR)
-        try:
-            _check(in_order)
-        except onnx.checker.ValidationError:
-            raise ModelError(f"the model is not valid ONNX: {error}") from error
-        return in_order
-    return model
-
-
-def _check(model: ModelProto) -> None:
-    """onnx.checker, without its demand that inputs and outputs state a shape: onnxruntime infers it."""
-    tensors = [value.type.tensor_type for value in (*model.graph.input, *model.graph.output)]
-    shapeless = [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
-    for tensor in shapeless:
-        tensor.shape.SetInParent()
-    try:
-        onnx.checker.check_model(weights.without(model))
-    finally:
-        for tensor in shapeless:
-            tensor.ClearField("shape")
 
 
 def is_quantized(graph: Graph) -> bool:

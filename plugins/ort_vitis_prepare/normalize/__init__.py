@@ -15,6 +15,7 @@ from .raise_opset import RAISE_OPSET
 from .remove_casts import remove_casts
 from .remove_dropout import remove_dropout
 from .remove_identity import remove_identity
+from .remove_moves import remove_moves
 from .rename_clashes import rename_clashes
 from .trim_inputs import trim_inputs
 
@@ -29,6 +30,7 @@ DECLARATIONS: list[Declaration] = [
     remove_dropout,
     remove_casts,
     fold_constants,
+    remove_moves,
     fold_gemm_factors,
     rename_clashes,
 ]

@@ -15,9 +15,11 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from ort_vitis_plugin.api import Graph, Stage, transform
+from ort_vitis_plugin.api import Graph, Stage, attribute, transform
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
     from onnx import NodeProto
 
@@ -40,6 +42,9 @@ TYPES = frozenset(
         TensorProto.INT64,
     }
 )
+
+# Of these a condition may be made: no more elements than its constants have, and the same value on every runtime.
+DECIDABLE = FOLDABLE - {"Tile", "Expand", "Div"}
 
 # A result may be this large, or else twice its inputs: no constant may blow the model up.
 SMALL_BYTES = 2**20
@@ -84,19 +89,50 @@ def _refusal(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]], lim
     return None
 
 
-def _evaluate(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def _evaluate(
+    graph: Graph, nodes: list[NodeProto], values: Mapping[str, NDArray[Any]], names: list[str]
+) -> list[NDArray[Any]]:
     inputs = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape))
         for name, array in values.items()
     ]
-    names = [tensor for tensor in node.output if tensor]
     outputs = [helper.make_empty_tensor_value_info(name) for name in names]
     model = helper.make_model(
-        helper.make_graph([node], "constant", inputs, outputs),
+        helper.make_graph(nodes, "constant", inputs, outputs),
         opset_imports=[helper.make_operatorsetid("", graph.opset)],
     )
-    results: list[NDArray[Any]] = [np.asarray(value) for value in ReferenceEvaluator(model).run(names, values)]
+    results: list[NDArray[Any]] = [np.asarray(value) for value in ReferenceEvaluator(model).run(names, dict(values))]
     return results
+
+
+def computed(graph: Graph, tensor: str) -> NDArray[Any] | None:
+    """The value of a tensor that depends on constants and static shapes alone, else None; the graph stays as it is."""
+    nodes: dict[int, NodeProto] = {}
+    values: dict[str, NDArray[Any]] = {}
+    waiting = [tensor]
+    while waiting:
+        name = waiting.pop()
+        array = None if name in graph.inputs else graph.array(name)
+        node = graph.producer(name)
+        if array is not None:
+            values[name] = array
+        elif node is None or node.op_type not in DECIDABLE or node.domain not in ("", "ai.onnx"):
+            return None
+        elif node.op_type in ("Shape", "Size") and (shape := graph.static_shape(node.input[0])) is not None:
+            values[name] = _measured(node, shape)
+        elif id(node) not in nodes:
+            nodes[id(node)] = node
+            waiting += filter(None, node.input)
+    if tensor in values:
+        return values[tensor]
+    in_order = Graph(helper.make_model(helper.make_graph(list(nodes.values()), "condition", [], []))).sorted()
+    return _evaluate(graph, in_order, values, [tensor])[0]
+
+
+def _measured(node: NodeProto, shape: tuple[int, ...]) -> NDArray[Any]:
+    if node.op_type == "Size":
+        return np.array(math.prod(shape))
+    return np.array(shape[attribute(node, "start", 0) : attribute(node, "end")], np.int64)
 
 
 @transform("FoldConstants", stage=Stage.NORMALIZE, default=None)
@@ -116,7 +152,7 @@ def fold_constants(graph: Graph) -> int:
         if reason is not None:
             graph.skip(node, reason)
             continue
-        results = _evaluate(graph, node, values)
+        results = _evaluate(graph, [node], values, [tensor for tensor in node.output if tensor])
         if any(result.nbytes > limit for result in results):
             continue
         graph.remove(node)

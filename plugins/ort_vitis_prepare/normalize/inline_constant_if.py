@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
-from ort_vitis_plugin.api import Graph, Stage, attribute, follow_node, subgraphs, transform
+from ort_vitis_plugin.api import Graph, Stage, attribute, follow_node, rename_captured, transform
+
+from .fold_constants import computed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def _constant_condition(graph: Graph, node: NodeProto) -> bool | None:
-    name = node.input[0]
-    if name in graph.inputs:
-        return None
-    value = graph.array(name)
+    value = computed(graph, node.input[0])
     return None if value is None or value.size != 1 else bool(value.reshape(-1)[0])
 
 
@@ -36,8 +35,8 @@ def _new_names(graph: Graph, node: NodeProto, body: GraphProto) -> dict[str, str
     return names
 
 
-def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Returns each node's name in the branch and here."""
+def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str, str]) -> list[tuple[str, NodeProto]]:
+    """Returns each node as it is here with the name that it had in the branch."""
     moves = []
     for tensor in body.initializer:
         constant = TensorProto()
@@ -55,8 +54,8 @@ def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str
         moved.input[:] = [names.get(name, name) for name in inner.input]
         moved.output[:] = [names.get(name, name) for name in inner.output]
         moved.name = graph.unique(inner.name or f"{inner.op_type}_{next(filter(None, moved.output), '')}")
-        moves.append((inner.name, moved.name))
-        graph.add(moved)
+        rename_captured(moved, names)
+        moves.append((inner.name, graph.add(moved)))
     for value, output in zip(body.output, node.output, strict=True):
         source = names.get(value.name, value.name)
         if source != output:
@@ -68,20 +67,20 @@ def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str
 def inline_constant_if(graph: Graph, run: Run | None = None) -> int:
     """Replace an If with a constant condition by the branch that it takes."""
     count = 0
-    for node in graph.of_type("If"):
+    waiting = list(graph.of_type("If"))
+    while waiting:
+        node = waiting.pop()
         condition = _constant_condition(graph, node)
         if condition is None:
             continue
         body: GraphProto = attribute(node, "then_branch" if condition else "else_branch")
-        if any(any(subgraphs(inner)) for inner in body.node):
-            graph.skip(node, "its branch has branches of its own")
-            continue
         graph.remove(node)
         moves = _move_in(graph, node, body, _new_names(graph, node, body))
+        waiting += [inner for _, inner in moves if inner.op_type == "If"]
         if node.name:
-            follow_node(run, node.name, *(new for _, new in moves))
-        for old, new in moves:
-            if old and old != new:
-                follow_node(run, old, new)
+            follow_node(run, node.name, *(inner.name for _, inner in moves))
+        for old, inner in moves:
+            if old and old != inner.name:
+                follow_node(run, old, inner.name)
         count += 1
     return count

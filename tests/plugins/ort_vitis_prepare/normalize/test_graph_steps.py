@@ -345,6 +345,43 @@ BRANCHING: dict[str, tuple[ModelProto, list[str]]] = {
         ),
         ["Abs", "Identity"],
     ),
+    "computed from constants": (
+        branching("n = Not(f) e = Equal(i, j) c = And(n, e)", f=np.array(False), i=np.int64(3), j=np.int64(3)),
+        ["Abs", "And", "Constant", "Equal", "Mul", "Not"],
+    ),
+    "computed from a static shape": (
+        branching("s = Shape(x) g = Gather(s, i) c = Equal(g, j)", i=np.int64(1), j=np.int64(2)),
+        ["Abs", "Equal", "Gather", "Neg", "Relu", "Shape"],
+    ),
+    "one within another": (
+        branching(
+            "",
+            """<
+            then_branch = p () => (float[2, 3] u) {
+                b = Neg(a)
+                u = If(c) < then_branch = s () => (float[2, 3] m) { k = Relu(b) m = Add(k, b) },
+                            else_branch = r () => (float[2, 3] n) { n = Abs(b) } > },
+            else_branch = q () => (float[2, 3] v) { v = Neg(a) }
+            >""",
+            c=np.array(True),
+        ),
+        ["Abs", "Add", "Neg", "Relu"],
+    ),
+    "around one that is decided at run time": (
+        model(
+            """a = Abs(x) s = ReduceSum<keepdims = 0>(x) d = Greater(s, z)
+            y = If(c) <
+            then_branch = p () => (float[2, 3] u) {
+                b = Neg(a)
+                u = If(d) < then_branch = s () => (float[2, 3] m) { k = Relu(b) m = Add(k, b) },
+                            else_branch = r () => (float[2, 3] n) { n = Abs(b) } > },
+            else_branch = q () => (float[2, 3] v) { v = Neg(a) }
+            >""",
+            c=np.array(True),
+            z=np.float32(0),
+        ),
+        ["Abs", "Greater", "If", "Neg", "ReduceSum"],
+    ),
 }
 
 
@@ -358,6 +395,15 @@ def test_constant_if(case: str) -> None:
 def test_if_decided_at_run_time_stays() -> None:
     source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION)
     assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
+
+
+def test_if_decided_by_a_free_dimension_stays() -> None:
+    source = graph(
+        f"""t (float[N, 3] x) => (float[N, 3] y)
+        {{ s = Shape(x) g = Gather(s, i) c = Equal(g, j) a = Abs(x) y = If(c) {BRANCHES} }}""",
+        constants={"i": np.int64(0), "j": np.int64(2)},
+    )
+    assert op_types(check_transform(STEPS["InlineConstantIf"], source))[-1] == "If"
 
 
 def test_if_whose_condition_callers_may_replace_stays() -> None:
