@@ -16,18 +16,19 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from . import sketch_engine, weights
+from . import weights
 from .custom_ops.library import register
 from .errors import CalibrationError, UnknownNameError, suggest
 from .graph import subgraphs
 from .sketch import Sketch, squared_error_direct
+from .sketch import engine as sketch_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from .sketch import Floats
+    from .sketch.view import Floats
 
     Feed = Mapping[str, NDArray[Any]]
     Configure = Callable[[ort.SessionOptions], None]

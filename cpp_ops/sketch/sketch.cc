@@ -31,7 +31,7 @@ struct Header {
   float minimum, maximum;
   uint64_t squares[ExactSum::kLimbs];
 };
-static_assert(sizeof(Header) == 136, "the header of ort_vitis_plugin/sketch.py");
+static_assert(sizeof(Header) == 136, "the header of ort_vitis_plugin/sketch/tally.py");
 
 const CountKernels& BestCountKernels() {
   static const CountKernels& kernels = []() -> const CountKernels& {

@@ -1,4 +1,4 @@
-// A tensor's values, counted by the upper 17 bits of their float32 pattern; ort_vitis_plugin/sketch.py says why.
+// A tensor's values, counted by the upper 17 bits of their float32 pattern; ort_vitis_plugin/sketch/ says why.
 // SPDX-License-Identifier: MIT
 //
 // The integers, the folded squares and the saved bytes are those of the Python class, bit for bit. Threads may add to

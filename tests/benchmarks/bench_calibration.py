@@ -23,10 +23,10 @@ import onnx
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from ort_vitis_plugin import sketch_engine
 from ort_vitis_plugin.calibration import calibrate
 from ort_vitis_plugin.observe import Observer
 from ort_vitis_plugin.sketch import Sketch, merged
+from ort_vitis_plugin.sketch import engine as sketch_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

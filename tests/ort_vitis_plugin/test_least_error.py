@@ -19,22 +19,11 @@ from ort_vitis_plugin.manager import new_manager
 from ort_vitis_plugin.plan import Plan, Role
 from ort_vitis_plugin.types import qtype
 from tests.models import networks
+from tests.models.distributions import DISTRIBUTIONS, data
 
 KINDS = (QuantType.QInt4, QuantType.QInt8, QuantType.QUInt8, QuantType.QInt16)
 SEEDS = range(25)
 POSITIONS = range(-30, 45)
-Rng = np.random.Generator
-
-DISTRIBUTIONS = {
-    "normal": lambda rng, n: rng.standard_normal(n),
-    "relu": lambda rng, n: np.maximum(rng.standard_normal(n) * 3, 0),
-    "laplace": lambda rng, n: rng.laplace(0.3, 0.02, n),
-    "uniform": lambda rng, n: rng.uniform(-1, 5, n),
-    "lognormal": lambda rng, n: rng.lognormal(0, 2, n),
-    "sigmoid": lambda rng, n: 1 / (1 + np.exp(-5 * rng.standard_normal(n))),
-    "two scales": lambda rng, n: np.where(rng.random(n) < 0.99, 1e-3, 50.0) * rng.standard_normal(n),
-    "lattice": lambda rng, n: rng.integers(-100, 100, n) * 2.0**-5,
-}
 
 
 class Watch:
@@ -105,7 +94,7 @@ def test_eight_distributions(kind: Any) -> None:
     inputs = {f"{name} {seed}": (name, seed) for name in DISTRIBUTIONS for seed in SEEDS}
     feeds: list[dict[str, np.ndarray]] = [{}, {}]
     for title, (name, seed) in inputs.items():
-        halves = DISTRIBUTIONS[name](np.random.default_rng(seed), 2000).astype(np.float32).reshape(2, 1000)
+        halves = data(name, seed, 2000).reshape(2, 1000)
         feeds[0][title], feeds[1][title] = halves
     graph = helper.make_graph(
         [helper.make_node("Mul", [title, title], [f"{title} squared"], title) for title in inputs],

@@ -15,11 +15,12 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 import ort_vitis_plugin.observe as module
-from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, sketch_engine, weights
+from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, weights
 from ort_vitis_plugin.custom_ops.library import find_library, register
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
 from ort_vitis_plugin.observe import Candidates, NonFinite, Sample, direct_errors, observe
 from ort_vitis_plugin.sketch import Sketch, squared_error_direct
+from ort_vitis_plugin.sketch import engine as sketch_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ _MOST_BYTES = 136 + 20 * (1 << 17)  # all bins touched
 @cache
 def library() -> ctypes.CDLL | None:
     """The library with its signatures, or None where none was built or ORT_VITIS_SKETCH=numpy."""
-    from .custom_ops.library import find_library
+    from ..custom_ops.library import find_library
 
     path = find_library()
     if path is None or os.environ.get("ORT_VITIS_SKETCH") == "numpy":

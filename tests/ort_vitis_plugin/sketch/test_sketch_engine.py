@@ -13,8 +13,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ort_vitis_plugin import sketch_engine
-from ort_vitis_plugin.sketch import PIECE, Sketch, merged
+from ort_vitis_plugin.sketch import Sketch, merged
+from ort_vitis_plugin.sketch import engine as sketch_engine
+from ort_vitis_plugin.sketch.squares import PIECE
 
 pytestmark = pytest.mark.skipif(not sketch_engine.library(), reason="the custom-op library was not built")
 
