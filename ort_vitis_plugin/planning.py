@@ -58,7 +58,7 @@ class Planner:
             provider = info.quant_para_provider.input_name if info.is_shared else None
             if provider is not None and provider not in marks:
                 provider = None
-            if not self._is_data(name, role) or self._has_a_pair(name):
+            if not self._is_read(name) or not self._is_data(name, role) or self._has_a_pair(name):
                 continue
             if self.graph.is_constant(name):
                 self.result.tensors[name] = self._constant(name, role, info.axis)
@@ -122,6 +122,9 @@ class Planner:
             if node.op_type in ("Relu", "Clip") and self.graph.sole_consumer(node.input[0]) is node:
                 end = node.output[0]
                 self.range_source[node.input[0]] = self.range_source.get(end, end)
+
+    def _is_read(self, name: str) -> bool:
+        return name in self.graph.outputs or bool(self.graph.consumers(name))
 
     def _is_data(self, name: str, role: Role) -> bool:
         return role is Role.WEIGHT or self.not_data.reason(name) is None

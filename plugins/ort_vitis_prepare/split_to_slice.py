@@ -55,7 +55,7 @@ def split_to_slice(graph: Graph, run: Run | None = None) -> int:
         rewire(graph, node, [source])
         graph.remove(node)
         for number, (output, end, length) in enumerate(zip(outputs, ends, lengths, strict=True)):
-            if not output:
+            if not graph.consumers(output) and output not in graph.outputs:
                 continue
             values = {"starts": end - length, "ends": end, "axes": axis, "steps": 1}
             if graph.opset < INPUTS_SINCE:

@@ -16,6 +16,7 @@ from .remove_casts import remove_casts
 from .remove_dropout import remove_dropout
 from .remove_identity import remove_identity
 from .remove_moves import remove_moves
+from .remove_unread import remove_unread
 from .rename_clashes import rename_clashes
 from .trim_inputs import trim_inputs
 
@@ -24,6 +25,7 @@ DECLARATIONS: list[Declaration] = [
     RAISE_OPSET,
     inline_constant_if,
     name_nodes,
+    remove_unread,
     trim_inputs,
     constant_nodes,
     remove_identity,
