@@ -119,6 +119,7 @@ def answer(run: Run, original: ModelProto, statistics: Statistics | None = None)
     graph = prepare(run, normalize(run, original))
     if statistics is None:
         statistics = calibrate(run, graph)
+    run.statistics = statistics
     graph = simulate(run, graph)
     quantizer: PlannedQDQQuantizer = run.format.quantizer(bodies.run_for(run, graph), graph, statistics)
     plan = make_plan(run, quantizer)

@@ -189,13 +189,15 @@ class Bound:
     """low <= expression <= high. ``prefer`` is the tensor that the original tool would move.
 
     Limits may be expressions too (a limit that depends on another shift). Where a tensor has no
-    position the bound is vacuous. ``rule`` and ``node`` are filled in by whoever collects bounds.
+    position the bound is vacuous. A bound that ``gives_way`` is left unmet where it would ruin a tensor. ``rule`` and
+    ``node`` are filled in by whoever collects bounds.
     """
 
     expression: Expression
     low: Expression | int | None = None
     high: Expression | int | None = None
     prefer: Expression | None = None
+    gives_way: bool = False
     rule: str = ""
     node: str = ""
 

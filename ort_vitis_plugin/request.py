@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .catalog import Catalog
     from .declarations import Calibrator, Format, Target
     from .options import Option, Options
+    from .statistics import Statistics
 
 OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
 
@@ -145,6 +146,7 @@ class Run:
         }
         self.excluded: dict[str, str] = {}
         self.samples: Any = None
+        self.statistics: Statistics | None = None
         self.libraries: list[str] = []
 
     @property

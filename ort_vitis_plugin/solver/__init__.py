@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..plan import Bound, Move, Plan
 from .effect import effect
+from .ruin import in_the_way
 from .search import Search
 
 if TYPE_CHECKING:
@@ -40,14 +41,18 @@ def solve(
 
 
 def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[str]]:
-    """Move the tensors of ``plan`` into the bounds: what moved and which rules made it, and what cannot hold."""
+    """Move the tensors of ``plan`` into the bounds: what moved and which rules made it, and what does not hold."""
     start = plan.current()
     costs, fixed = _costs(plan, start)
-    solution = solve(start, costs, fixed, bounds)
-    moves = _moves(start, solution.positions, bounds)
+    kept = list(bounds)
+    positions = solve(start, costs, fixed, kept).positions
+    while given_up := in_the_way(start, positions, costs, kept):
+        kept = [bound for bound in kept if (bound.rule, bound.node) not in given_up]
+        positions = solve(start, costs, fixed, kept).positions
+    moves = _moves(start, positions, kept)
     for move in moves:
         plan.tensors[move.tensor].move(move.after)
-    return moves, solution.violations
+    return moves, [bound.describe(positions) for bound in bounds if bound.excess(positions)]
 
 
 def _costs(plan: Plan, start: Mapping[str, int]) -> tuple[dict[str, Callable[[int], float]], set[str]]:

@@ -18,6 +18,7 @@ def vitis_declare() -> Iterator[Declaration]:
     from .clip_to_relu import clip_to_relu
     from .convert_fp16_to_fp32 import fp16_to_fp32
     from .convert_nchw_to_nhwc import nchw_to_nhwc
+    from .float_far_output import float_far_output
     from .float_spectrum import float_spectrum
     from .fold_batch_norm import fold_batch_norm
     from .fuse_instance_norm import fuse_instance_norm
@@ -44,3 +45,4 @@ def vitis_declare() -> Iterator[Declaration]:
     yield split_large_pool
     yield split_to_slice
     yield clip_to_relu
+    yield float_far_output
