@@ -17,7 +17,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 
 from . import custom_ops
 from .checking import open_session
-from .custom_ops.functions import DEQUANTIZE, FIX_NEURON, QUANTIZE
+from .custom_ops.names import DEQUANTIZE, FIX_NEURON, QUANTIZE
 from .data_readers import RandomDataReader, adapt_feed
 from .errors import CalibrationError, ModelError, OutputError
 from .graph import DEFAULT_DOMAINS, Graph, attribute

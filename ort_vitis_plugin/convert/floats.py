@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops, saturation
-from ort_vitis_plugin.custom_ops.functions import (
+from ort_vitis_plugin.custom_ops.names import (
     CONTRIB_DOMAIN,
     DEQUANTIZE,
     FIX_NEURON,

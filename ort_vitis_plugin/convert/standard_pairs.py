@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper
 
-from ort_vitis_plugin.custom_ops.functions import (
-    CONTRIB_DOMAIN,
-    DEQUANTIZE,
-    FIX_NEURON,
-    QUANTIZE,
-    VAI_DOMAIN,
-    add_functions,
-    bit_width_of,
-)
+from ort_vitis_plugin.custom_ops.functions import add_functions
+from ort_vitis_plugin.custom_ops.names import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, QUANTIZE, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.use import bit_width_of
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
 from .bodies import skip_bodies

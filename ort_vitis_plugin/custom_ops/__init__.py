@@ -7,25 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.custom_ops.functions import (
-        CONTRIB_DOMAIN,
-        QUARK_DOMAIN,
-        VAI_DOMAIN,
-        add_functions,
-        bit_width_of,
-        model_functions,
-    )
+    from ort_vitis_plugin.custom_ops.functions import add_functions, model_functions
     from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
+    from ort_vitis_plugin.custom_ops.names import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
     from ort_vitis_plugin.custom_ops.reference import STORAGE_DTYPES, dequantize_linear, fix_neuron, quantize_linear
     from ort_vitis_plugin.custom_ops.schemas import reference_ops, register_schemas
+    from ort_vitis_plugin.custom_ops.use import bit_width_of
 
 _HOMES = {
-    "CONTRIB_DOMAIN": "functions",
-    "QUARK_DOMAIN": "functions",
+    "CONTRIB_DOMAIN": "names",
+    "QUARK_DOMAIN": "names",
     "STORAGE_DTYPES": "reference",
-    "VAI_DOMAIN": "functions",
+    "VAI_DOMAIN": "names",
     "add_functions": "functions",
-    "bit_width_of": "functions",
+    "bit_width_of": "use",
     "dequantize_linear": "reference",
     "find_library": "library",
     "fix_neuron": "reference",

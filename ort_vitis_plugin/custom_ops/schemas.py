@@ -11,7 +11,7 @@ from onnx.defs import OpSchema
 from onnx.reference.op_run import OpRun
 
 from ort_vitis_plugin.custom_ops import reference
-from ort_vitis_plugin.custom_ops.functions import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.names import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
 
 _INTEGERS = [f"tensor({name})" for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32")]
 _STORAGE = [*_INTEGERS, "tensor(float16)", "tensor(bfloat16)"]

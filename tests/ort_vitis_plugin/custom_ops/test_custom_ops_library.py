@@ -133,7 +133,7 @@ def test_importing_changes_nothing() -> None:
         "ops.register_schemas()\n"
         "assert onnx.defs.has('VitisQuantizeLinear', 'com.vai.quantize')\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     result = subprocess.run(
         [sys.executable, "-c", code],
         cwd=root,

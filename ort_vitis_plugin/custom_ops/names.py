@@ -1,0 +1,25 @@
+"""The ops go by the names of three domains: of vai_q_onnx, of AMD Quark, and of onnxruntime-extensions."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+VAI_DOMAIN = "com.vai.quantize"
+QUARK_DOMAIN = "com.amd.quark"
+CONTRIB_DOMAIN = "ai.onnx.contrib"
+
+QUANTIZE = frozenset(
+    {
+        (VAI_DOMAIN, "VitisQuantizeLinear"),
+        (QUARK_DOMAIN, "ExtendedQuantizeLinear"),
+        (CONTRIB_DOMAIN, "QuantizeLinear"),
+    }
+)
+DEQUANTIZE = frozenset(
+    {
+        (VAI_DOMAIN, "VitisDequantizeLinear"),
+        (QUARK_DOMAIN, "ExtendedDequantizeLinear"),
+        (CONTRIB_DOMAIN, "DequantizeLinear"),
+    }
+)
+FIX_NEURON = frozenset({(VAI_DOMAIN, "FixNeuron"), (CONTRIB_DOMAIN, "FixNeuron")})
+OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON
