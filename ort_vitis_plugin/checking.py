@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from . import weights
+from . import settling, weights
 from .errors import ModelError, SelfCheckError
 from .memory import give_back
 from .numerics import sqnr_db
@@ -172,7 +172,7 @@ def _reference(
 
 def _check_valid(model: ModelProto) -> None:
     try:
-        onnx.checker.check_model(weights.without(model), full_check=True)
+        settling.check(model, types=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise SelfCheckError(f"the quantized model is not valid ONNX: {error}") from error
 

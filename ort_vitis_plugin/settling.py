@@ -32,26 +32,32 @@ def settled(model: ModelProto) -> ModelProto:
     _make_dense(model)
     model.graph.name = model.graph.name or "graph"
     try:
-        _check(model)
+        check(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).write_back()
         in_order.ir_version = max(in_order.ir_version, UNLISTED_CONSTANTS_IR)
         try:
-            _check(in_order)
+            check(in_order)
         except onnx.checker.ValidationError:
             raise ModelError(f"the model is not valid ONNX: {error}") from error
         return in_order
     return model
 
 
-def _check(model: ModelProto) -> None:
-    """onnx.checker, without its demand that inputs and outputs state a shape: onnxruntime infers it."""
-    tensors = [value.type.tensor_type for value in (*model.graph.input, *model.graph.output)]
+def check(model: ModelProto, *, types: bool = False) -> None:
+    """onnx.checker, without its demand that inputs and outputs state a shape: onnxruntime infers it.
+
+    With ``types`` the types and shapes of every node must agree too.
+    """
+    lean = weights.without(model)
+    tensors = [value.type.tensor_type for value in (*lean.graph.input, *lean.graph.output)]
     shapeless = [tensor for tensor in tensors if tensor.elem_type and not tensor.HasField("shape")]
+    if types:
+        onnx.shape_inference.infer_shapes(lean, check_type=True, strict_mode=True)
     for tensor in shapeless:
         tensor.shape.SetInParent()
     try:
-        onnx.checker.check_model(weights.without(model))
+        onnx.checker.check_model(lean)
     finally:
         for tensor in shapeless:
             tensor.ClearField("shape")

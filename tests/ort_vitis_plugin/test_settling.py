@@ -9,8 +9,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import GraphProto, ModelProto, helper, numpy_helper
+from onnxruntime.quantization import QuantFormat
 
-from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin import VitisQuantFormat, quantize_static
 from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.graph import subgraphs
 from ort_vitis_plugin.settling import settled
@@ -118,3 +119,16 @@ def test_a_graph_needs_no_name() -> None:
     source = model()
     source.graph.name = ""
     assert quantize_static(source, None, SAMPLES).report.quantized
+
+
+@pytest.mark.parametrize("quant_format", [QuantFormat.QDQ, VitisQuantFormat.QDQ])
+def test_outputs_that_inference_cannot_reach_need_no_shape(quant_format: object) -> None:
+    """onnx knows nothing of com.microsoft's operators."""
+    source = graph(
+        """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        t (float[1,4] x) => (float[1,2] y) { h = MatMul(x, w) y = com.microsoft.QuickGelu(h) }""",
+        constants={"w": W},
+    )
+    source.graph.output[0].type.tensor_type.ClearField("shape")
+    result = quantize_static(source, None, SAMPLES, quant_format=quant_format)
+    assert "MatMul" in result.report.quantized.values()
