@@ -1,11 +1,12 @@
-"""A spectrum spans more decades than eight bits hold, and a logarithm shows all of them: it stays float.
+"""A spectrum spans more decades than integers hold, and a logarithm shows all of them: it stays float.
 
     log spectrum    Log(a)
     magnitude       Sqrt(a),  a made of squares: x * x, x ** 2
 
 Squares and what is computed from them up to the root stay float wherever they are: their range is that of x, squared.
 Where all of ``a`` comes from the model's inputs by linear steps and squares alone (frames, Fourier transform, filter
-bank) those stay float too, back to the inputs. Wider activations hold a spectrum: for them nothing is left out.
+bank) those stay float too, back to the inputs. Sixteen bits are too few as well: the floor of log(max(a, 1e-9)) falls
+to 0, in float16 too. For bfloat16 and 32 bits nothing is left out.
 """
 # SPDX-License-Identifier: MIT
 
@@ -24,14 +25,22 @@ if TYPE_CHECKING:
 
     from onnx import NodeProto
 
+    from ort_vitis_plugin.api import QType
+
 _LINEAR = (
-    "Add Cast Concat Conv Div Einsum Expand Flatten Gather Gemm Identity MatMul Mul Neg Pad ReduceMean ReduceSum "
-    "Reshape ScatterElements ScatterND Slice Split Squeeze STFT Sub Tile Transpose Unsqueeze"
+    "Add Cast Concat Conv Div Einsum Expand Flatten Gather GatherElements Gemm Identity MatMul Mul Neg Pad ReduceMean "
+    "ReduceSum Reshape ScatterElements ScatterND Slice Split Squeeze STFT Sub Tile Transpose Unsqueeze Where"
 )
 _FLOORS = "Abs Clip Max"  # log(max(a, eps))
 _SQUARES = "Mul Pow ReduceSumSquare"
+_SIZES = ("Shape", "Size")  # read no values
 STEPS = frozenset(f"{_LINEAR} {_FLOORS} {_SQUARES}".split())
 REASON = "a spectrum, which spans more than its codes"
+
+
+def holds_spectra(kind: QType) -> bool:
+    """Whether the type spans the decades of float32, or nearly."""
+    return kind.bits >= 32 or kind.element_type == TensorProto.BFLOAT16
 
 
 def squares(graph: Graph, node: NodeProto) -> bool:
@@ -52,7 +61,7 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
         outputs = [tensor for tensor in node.output if tensor]
         if node.op_type not in STEPS or any(tensor in graph.outputs for tensor in outputs):
             continue
-        readers = [reader for tensor in outputs for reader in graph.consumers(tensor)]
+        readers = [reader for tensor in outputs for reader in graph.consumers(tensor) if reader.op_type not in _SIZES]
         if readers and all(id(reader) in found for reader in readers):
             found[id(node)] = node
     return found
@@ -61,7 +70,7 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
 @transform("FloatSpectrum", stage=Stage.PREPARE, after=("FuseInstanceNorm", "FuseL2Norm"))
 def float_spectrum(graph: Graph, run: Run | None = None) -> int:
     """Leave the spectrum of a signal float: squares under a root, and what leads from the inputs to it or to a Log."""
-    if run is None or run.activation.is_wide:
+    if run is None or holds_spectra(run.activation):
         return 0
     nodes = graph.sorted()
     squared: set[str] = set()  # tensors that hold squares, or sums of them

@@ -146,13 +146,43 @@ def test_a_node_that_the_caller_names_is_quantized() -> None:
     assert set(result.report.quantized) == {"Conv_0", named.graph.node[-1].name}
 
 
-def test_sixteen_bits_hold_a_spectrum() -> None:
-    feeds = [tone(seed) for seed in range(3)]
+def test_pre_emphasis_under_a_mask_is_a_linear_step() -> None:
+    float_model = model(
+        "f = Slice(x, one, end, last) h = Slice(x, zero, less, last) g = Mul(h, k) d = Sub(f, g) "
+        "e = Where(mask, d, silence) "
+        + SPECTRUM.replace("(x, dft)", "(e, dft)")
+        + "m = Conv(r, mel) n = Max(m, eps) l = Log(n) y = Conv(l, v)",
+        one=np.array([1]),
+        zero=np.array([0]),
+        end=np.array([4096]),
+        less=np.array([4095]),
+        last=np.array([2]),
+        k=np.array(0.97, np.float32),
+        mask=np.arange(4095) < 4000,
+        silence=np.array(0, np.float32),
+    )
+    result = quantize(float_model, [tone(seed) for seed in range(3)])
+    assert {"Slice", "Mul", "Where"} <= set(left_by_rule(result))
+    assert list(result.report.quantized.values()) == ["Conv"]
+
+
+FLOOR = LOG_MEL.SerializeToString().replace(CONSTANTS["eps"].tobytes(), np.float32(1e-9).tobytes())
+
+
+@pytest.mark.parametrize("kind", ["QInt16", "QUInt16", "QFloat16", "QBFloat16", "QInt32"])
+@pytest.mark.parametrize(
+    "float_model", [MAGNITUDE, LOG_MEL, ModelProto.FromString(FLOOR)], ids=["root", "log", "floor"]
+)
+def test_types_of_fewer_decades_leave_the_spectrum_float(float_model: ModelProto, kind: str) -> None:
+    feeds = [
+        {"x": np.concatenate([tone(seed)["x"][..., :2048], np.zeros((1, 1, 2048), np.float32)], -1)} for seed in (0, 1)
+    ]
     result = quantize(
-        MAGNITUDE,
+        float_model,
         feeds,
         quant_format=vitis.VitisQuantFormat.QDQ,
-        activation_type=vitis.VitisQuantType.QInt16,
+        activation_type=vitis.VitisQuantType[kind],
+        weight_type=vitis.VitisQuantType[kind],
     )
-    assert left_by_rule(result) == []
-    assert result.report.sqnr["y"] > 40
+    assert ("Conv" in left_by_rule(result)) == (kind in ("QInt16", "QUInt16", "QFloat16"))
+    assert result.report.sqnr["y"] > 30
