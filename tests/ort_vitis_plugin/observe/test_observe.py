@@ -14,11 +14,10 @@ import onnxruntime as ort
 import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
-import ort_vitis_plugin.observe as module
 from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static, weights
 from ort_vitis_plugin.custom_ops.library import find_library, register
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
-from ort_vitis_plugin.observe import Candidates, NonFinite, Sample, direct_errors, observe
+from ort_vitis_plugin.observe import Candidates, NonFinite, Observer, Sample, direct_errors, observe
 from ort_vitis_plugin.sketch import Sketch, squared_error_direct
 from ort_vitis_plugin.sketch import engine as sketch_engine
 
@@ -295,8 +294,8 @@ AZURE = "AzureExecutionProvider"
 def test_other_providers_fetch_the_tensors_for_the_same_sketches() -> None:
     """Observers run on the CPU alone; elsewhere the tensors come back and are counted here."""
     model, samples = parsed(TWO_INPUTS), feeds(3, 2)
-    observer = module.Observer(model, FLOATS, providers=[AZURE, "CPUExecutionProvider"])
-    assert observer._plan.observers == []
+    observer = Observer(model, FLOATS, providers=[AZURE, "CPUExecutionProvider"])
+    assert observer._probe.observers == []
     assert observer._session.get_providers() == [AZURE, "CPUExecutionProvider"]
     assert observer.run(samples) == by_hand(model, FLOATS, samples)
     assert observe(model, FLOATS, samples, providers=[AZURE, "CPUExecutionProvider"], apart=True) == by_hand(
