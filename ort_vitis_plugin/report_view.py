@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from .report import Report
@@ -30,7 +31,7 @@ def table(title: str, headings: Iterable[str], rows: Iterable[Iterable[object]],
     columns = list(headings)
     for heading in columns:
         drawn.add_column(heading.lstrip("#"), justify="right" if heading.startswith("#") else "left", overflow="fold")
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[Text(str(cell)) for cell in row] for row in rows]  # names may hold brackets, which are markup to rich
     for row in cells[:limit]:
         drawn.add_row(*row)
     if limit is not None and len(cells) > limit:

@@ -8,6 +8,7 @@ column DPUCV2DX8G); the compiler of a given driver may take more or less.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -58,11 +59,16 @@ def _shape_reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
         if shape is None:
             yield f"the shape of {tensor} is unknown"
         elif any(not isinstance(dim, int) for dim in shape):
-            yield f"dynamic shape: {tensor} is [{', '.join('?' if dim is None else str(dim) for dim in shape)}]"
+            yield f"dynamic shape: {tensor} is [{', '.join(map(_size, shape))}]"
         elif len(shape) > 4:
             yield f"rank {len(shape)}: the NPU's tensors have at most 4 dimensions"
         elif len(shape) == 4 and shape[0] != 1:
             yield f"batch of {shape[0]}: the NPU takes one image at a time"
+
+
+def _size(dim: int | str | None) -> str:
+    """A number, a name, or '?' for what is unknown or a formula over several names."""
+    return "?" if dim is None or (isinstance(dim, str) and re.search(r"[\s()*/+]", dim)) else str(dim)
 
 
 def _kernel(graph: Graph, node: NodeProto) -> tuple[int, ...]:

@@ -64,6 +64,7 @@ LEFT_TO_THE_CPU: dict[str, tuple[str | None, str]] = {
     "integer data": (forecast("Relu", element_type=TensorProto.INT32), "int32"),
     "batch": (forecast("Relu", (8, 3, 32, 32)), "batch of 8"),
     "dynamic batch": (forecast("Relu", ("N", 3, 32, 32)), r"dynamic shape: x is \[N, 3, 32, 32\]"),
+    "formula": (forecast("Relu", ("N", 3, "floor(h/2 - 1/2) + 1", "w + 1")), r"x is \[N, 3, \?, \?\]"),
     "unknown shape": (forecast("Reshape", IMAGE, more=1), "the shape of y is unknown|dynamic"),
     "rank": (forecast("Relu", (1, 2, 3, 8, 8)), "rank 5"),
     "one-dimensional window": (forecast("MaxPool", (1, 3, 32), kernel_shape=[3]), "rank 3"),
