@@ -7,7 +7,8 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..data_readers import between, is_ranged
+from ..data_readers import Samples
+from ..data_readers.sources import between, feeds_of, is_ranged
 from ..errors import CalibrationError
 
 if TYPE_CHECKING:
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from ..observe import Feed
 
 IN_FLIGHT = 16  # parts that wait or run at a time; bounds the samples in memory
-
-
-def feeds_of(reader: Any) -> Iterator[Feed]:
-    """The samples of a data reader, of an iterable, or of a data set that has only a length and an index."""
-    if hasattr(reader, "get_next"):
-        while (feed := reader.get_next()) is not None:
-            yield feed
-    elif not hasattr(reader, "__iter__"):
-        yield from (reader[at] for at in range(len(reader)))
-    else:
-        yield from reader
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,8 @@ class Part:
 
 def parts_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Part]:
     """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part."""
-    count = len(reader) if not here and is_ranged(reader) and _travels(reader) else None
+    source = reader.reader if isinstance(reader, Samples) else reader
+    count = len(reader) if not here and is_ranged(source) and _travels(reader) else None
     if count is not None:
         step = size or min(max(count // IN_FLIGHT, 1), 16)
         for first in range(skip, count, step):

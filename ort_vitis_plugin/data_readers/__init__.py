@@ -1,0 +1,10 @@
+"""Readers of samples: the caller's in any form, as any model takes them, or random ones for a quick try."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from .adapting import CHANNELS_LAST, Feed, adapt_feed, adapter_to, channels_last
+from .random_reader import RandomDataReader
+from .samples import Samples
+
+__all__ = ["CHANNELS_LAST", "Feed", "RandomDataReader", "Samples", "adapt_feed", "adapter_to", "channels_last"]
