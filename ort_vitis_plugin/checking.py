@@ -19,7 +19,6 @@ from .saving import LARGEST_FILE, model_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from .data_readers import Feed
@@ -78,11 +77,15 @@ def check_result(
     feeds: list[Feed],
     report: Report,
     *,
+    pairs: ModelProto | None = None,
     adapt: Callable[[Feed], Feed] = lambda feed: feed,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
 ) -> None:
     """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, and what of it
-    onnxruntime's integer kernels lose on this CPU."""
+    onnxruntime's integer kernels lose on this CPU.
+
+    Quantized operators run in those kernels at every level: ``pairs`` is the model that says what they should give.
+    """
     _check_valid(quantized)
     libraries = list(libraries)
     names = [value.name for value in quantized.graph.output]
@@ -90,26 +93,30 @@ def check_result(
     # One session after the other: each holds the weights in a form of its own.
     written = _answers(quantized, libraries, FAITHFUL, names, samples)
     give_back()
-    fused = _answers(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, names, samples[:1])
+    fused = _answers(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, names, samples)
+    give_back()
+    exact = written if pairs is None else _answers(pairs, libraries, FAITHFUL, names, samples)
     give_back()
     if not feeds:
         return
     expected = _reference(original, libraries, names, feeds)
     give_back()
     for at, name in enumerate(names):
-        pairs = [(f[at], q[at]) for f, q in zip(expected, written, strict=True)]
-        pairs = [(f, q) for f, q in pairs if isinstance(f, np.ndarray) and f.dtype.kind == "f" and f.size]
-        for f, q in pairs:
-            _check_finite(name, f, q)
-        if not pairs:
+        rows = [[answer[at] for answer in answers] for answers in zip(expected, written, fused, exact, strict=True)]
+        rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f" and row[0].size]
+        for row in rows:
+            _check_finite(name, row[0], row[1])
+        if not rows:
             continue
-        f, q = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*pairs, strict=True))
-        if f.shape != q.shape:
+        parts = zip(*rows, strict=True)
+        f, q, kernels, intended = (np.concatenate([part.ravel() for part in column]) for column in parts)
+        if not f.shape == q.shape == kernels.shape == intended.shape:
             raise SelfCheckError(f"output {name} has another shape than in the float model")
         finite = np.isfinite(f)
         report.sqnr[name] = sqnr_db(f[finite], q[finite])
-        lost = _lost(expected[0][at], written[0][at], fused[0][at])
-        if lost is not None:
+        report.fused[name] = sqnr_db(f[finite], kernels[finite])
+        lost = sqnr_db(f[finite], intended[finite]) - report.fused[name]
+        if report.fused[name] < SHOWS and lost > LOST:
             report.saturation[name] = lost
 
 
@@ -135,16 +142,6 @@ def _answers(
 def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
     """Outputs in memory of their own: a view of the session's would keep all of its memory."""
     return [value.copy() if isinstance(value, np.ndarray) else value for value in session.run(names, feed)]
-
-
-def _lost(f: NDArray[Any], written: NDArray[Any], fused: NDArray[Any]) -> float | None:
-    """Decibels that integer kernels lose of an output, where that shows."""
-    if not f.shape == written.shape == fused.shape or f.dtype.kind != "f" or not f.size:
-        return None
-    finite = np.isfinite(f) & np.isfinite(written) & np.isfinite(fused)
-    left = sqnr_db(f[finite], fused[finite])
-    lost = sqnr_db(f[finite], written[finite]) - left
-    return lost if left < SHOWS and lost > LOST else None
 
 
 def _reference(

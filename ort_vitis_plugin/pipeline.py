@@ -32,6 +32,7 @@ from .saving import model_size
 from .selection import select
 from .settling import settled
 from .solver import adjust_plan
+from .sparing import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .statistics import Statistics
 from .validation import AlreadyQuantizedWarning, check_floats, check_request, check_weights, is_quantized
 
@@ -42,15 +43,6 @@ if TYPE_CHECKING:
     from .quantizer import PlannedQDQQuantizer
 
 CHECKED_SAMPLES = 4
-WORTH_A_BIT = 8.0  # decibels; a bit of the weights costs up to 6
-SPARED = (
-    "weights keep to seven bits (reduce_range): with eight, onnxruntime's integer kernels lost {lost:.0f} dB on this "
-    "CPU, which has no VNNI and saturates 16-bit sums; AvoidSaturation=False keeps eight"
-)
-SATURATED = (
-    "output {output} loses {lost:.0f} dB in onnxruntime's integer kernels on this CPU: without VNNI they saturate; "
-    "judge accuracy with ORT_ENABLE_BASIC, or use reduce_range for deployment on such CPUs"
-)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -105,12 +97,10 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Run]:
         again = Run(replace(request, reduce_range=True), catalog)
         again.samples, again.libraries = run.samples, run.libraries
         spared, _ = answer(again, original, statistics)
-        if sum(again.report.saturation.values()) < sum(run.report.saturation.values()):
-            again.report.continue_from(run.report)
-            again.report.note(SPARED.format(lost=max(run.report.saturation.values())))
+        if is_worth_it(run.report, again.report):
+            note_spared(again.report, run.report)
             return weights.hand_over(spared), again
-    for output, lost in run.report.saturation.items():
-        run.report.note(SATURATED.format(output=output, lost=lost))
+    note_saturated(run.report)
     return weights.hand_over(model), run
 
 
@@ -128,14 +118,7 @@ def answer(run: Run, original: ModelProto, statistics: Statistics | None = None)
     plan = adjust(run, plan)
     bodies.BodyQuantizer(run, statistics, within_rules, _report_nodes).quantize(graph, plan)
     model = emit(run, quantizer, plan)
-    return check(run, finish(run, model, plan), original), statistics
-
-
-def may_spare_a_bit(run: Run) -> bool:
-    """Whether weights of seven bits may take the place of eight that saturate: the CPU's kernels are its target's."""
-    if max(run.report.saturation.values(), default=0.0) < WORTH_A_BIT:
-        return False
-    return run.call.avoid_saturation and "cpu" in run.lineage and not run.request.reduce_range
+    return check(run, finish(run, model, plan), original, quantizer.pairs), statistics
 
 
 @_stage
@@ -284,8 +267,8 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
 
 
 @_stage
-def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
-    """Checker, load, one run against float."""
+def check(run: Run, model: ModelProto, original: ModelProto, pairs: ModelProto | None = None) -> ModelProto:
+    """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
     if run.call.self_check:
         feeds = run.samples.some()
         check_result(
@@ -293,6 +276,7 @@ def check(run: Run, model: ModelProto, original: ModelProto) -> ModelProto:
             model,
             feeds,
             run.report,
+            pairs=pairs,
             adapt=partial(adapt_feed, model),
             libraries=[custom_ops.register, register_all(run.libraries)],
         )

@@ -128,7 +128,8 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
 
     A format is a subclass. It may change ``quantize_op``, ``dequantize_op``, ``domain`` (of a pair, by type),
     ``keeps_float_weights``, ``fuses_pairs`` (one node, no pair), ``power_of_two_scales`` (whatever the method),
-    ``minimum_opset`` (to which older models are raised first).
+    ``minimum_opset`` (to which older models are raised first). One that writes quantized operators leaves the model of
+    pairs that they mean in ``pairs``.
     """
 
     quantize_op = "QuantizeLinear"
@@ -138,6 +139,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    pairs: ModelProto | None = None
 
     def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
         self.run, self.graph, self.statistics = run, graph, statistics

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``saturation`` to those that integer
-    kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
+    """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
+    ``saturation`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -34,6 +34,7 @@ class Report:
     non_finite: dict[str, str] = field(default_factory=dict)
     placement: dict[str, str] = field(default_factory=dict)
     sqnr: dict[str, float] = field(default_factory=dict)
+    fused: dict[str, float] = field(default_factory=dict)
     saturation: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """Plain data; infinite decibels become None."""
         data = asdict(self)
-        for key in ("sqnr", "saturation"):
+        for key in ("sqnr", "fused", "saturation"):
             data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
         return data
 

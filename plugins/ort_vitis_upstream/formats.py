@@ -29,7 +29,8 @@ class QOperatorQuantizer(PlannedQDQQuantizer):
     def emit(self, plan: Plan) -> ModelProto:
         from ort_vitis_plugin.convert import qdq_to_qoperator
 
-        return qdq_to_qoperator(super().emit(plan), self.run.report.skips)
+        self.pairs = super().emit(plan)
+        return qdq_to_qoperator(self.pairs, self.run.report.skips)
 
 
 QDQ = Format(
