@@ -25,7 +25,9 @@ ORT_INTERNALS = {
     "ort_vitis_plugin.calibrator",
     "ort_vitis_plugin.demo.data",
     "ort_vitis_plugin.doors",
-    "ort_vitis_plugin.legacy",
+    "ort_vitis_plugin.legacy.calibrating",
+    "ort_vitis_plugin.legacy.quantizer",
+    "ort_vitis_plugin.legacy.quantizing",
     "ort_vitis_plugin.preprocessing",
     "ort_vitis_plugin.quantizer",
 }

@@ -75,7 +75,7 @@ CALLS = {
     "onnx_model:ONNXModel.get_tensor_type": "self, tensor_name",
     "onnx_model:ONNXModel.is_graph_output": "self, output_name",
     "onnx_model:ONNXModel.is_graph_input": "self, tensor_name",
-    # The other quantizer, for QOperator (legacy.py).
+    # The other quantizer, for QOperator (legacy/quantizer.py).
     "onnx_quantizer:ONNXQuantizer.__init__": (
         "self, model, per_channel, reduce_range, mode, static, weight_qType, activation_qType, tensors_range, "
         "nodes_to_quantize, nodes_to_exclude, op_types_to_quantize, extra_options"
