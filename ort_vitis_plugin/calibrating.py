@@ -165,10 +165,10 @@ def float_tensors(graph: Graph) -> list[str]:
 
 
 def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
-    """Float tensors around selected nodes; the input of a Relu or Clip takes the range of its output."""
+    """Float tensors around selected nodes; the input of a selected Relu or Clip takes the range of its output."""
     selected = [node for node in graph if run.refusal(node) is None]
     names = dict.fromkeys(name for node in selected for name in (*node.input, *node.output) if name)
     for node in graph.of_type("Relu", "Clip"):
-        if node.output[0] in names and graph.sole_consumer(node.input[0]) is node:
+        if run.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
             names.pop(node.input[0], None)
     return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]

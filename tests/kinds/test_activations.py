@@ -8,7 +8,7 @@ import pytest
 
 from ort_vitis_plugin import quantize_static
 
-from .checks import CONFIGURATIONS, FAITHFUL, S8S8, model, nodes, quantized, run_at, samples, weights
+from .checks import CONFIGURATIONS, FAITHFUL, S8S8, assert_close, model, nodes, quantized, run_at, samples, weights
 from .graphs import ACTIVATIONS
 
 LIMITS = {"Clip to [2, 3]": (2, 3), "Clip to [-2, -1]": (-2, -1), "Clip to [0, 6]": (0, 6), "Clip to [-1, 1]": (-1, 1)}
@@ -61,3 +61,22 @@ def test_clip_in_each_spelling(opset: int) -> None:
     found = np.concatenate([output["y"].ravel() for output in outputs])
     assert found.min() >= 0
     assert 5.9 < found.max() < 6.05
+
+
+@pytest.mark.parametrize("op", ["Relu", "Clip"])
+@pytest.mark.parametrize("request_", [{"op_types_to_quantize": ["Conv"]}, {"nodes_to_exclude": ["act"]}])
+@pytest.mark.parametrize("configuration", ["u8s8", "documented default", "fix neuron"])
+def test_what_an_unselected_activation_reads_is_quantized(
+    op: str, request_: dict[str, list[str]], configuration: str
+) -> None:
+    source = model(
+        f"""t (float[1, 3, 8, 8] x) => (float[1, 4, 4, 4] y)
+        {{ h = Conv(x, w) [act] r = {op}(h{", zero, six" if op == "Clip" else ""}) y = Conv(r, v) }}""",
+        {"w": weights(1, 4, 3, 3, 3), "v": weights(2, 4, 4, 3, 3), "zero": 0.0, "six": 6.0},
+    )
+    result = quantized(source, **{**CONFIGURATIONS[configuration], **request_})
+    assert not result.report.notes
+    (activation,) = nodes(result, op)
+    makers = {name: node.op_type for node in nodes(result) for name in node.output}
+    assert makers[activation.input[0]] in ("DequantizeLinear", "FixNeuron")
+    assert_close(source, result, 20)
