@@ -158,7 +158,7 @@ def _reference(
         return [_run(session, names, feed) for feed in feeds]
     except Exception:
         unnamed.CopyFrom(original)
-        for node in unnamed.graph.node:
+        for node in settling.all_nodes(unnamed):
             node.name = ""
     try:
         session = open_session(unnamed, libraries, lean=True)

@@ -71,7 +71,8 @@ def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
             yield from _nodes(body.node)
 
 
-def _all_nodes(model: ModelProto) -> Iterator[NodeProto]:
+def all_nodes(model: ModelProto) -> Iterator[NodeProto]:
+    """The nodes of its graph, of all bodies and of all local functions."""
     yield from _nodes(model.graph.node)
     for function in model.functions:
         yield from _nodes(function.node)
@@ -88,7 +89,7 @@ def _write_default_domain(model: ModelProto) -> None:
                     del owner.opset_import[number]
                 else:
                     owner.opset_import[number].domain = ""
-    for node in _all_nodes(model):
+    for node in all_nodes(model):
         if node.domain in DEFAULT_DOMAINS:
             node.domain = ""
 
@@ -109,7 +110,7 @@ def _make_dense(model: ModelProto) -> None:
         for sparse in graph.sparse_initializer:
             graph.initializer.append(weights.tensor_of(_dense(sparse), sparse.values.name))
         del graph.sparse_initializer[:]
-    for node in _all_nodes(model):
+    for node in all_nodes(model):
         if node.op_type != "Constant" or node.domain:
             continue
         for entry in node.attribute:

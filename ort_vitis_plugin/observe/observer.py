@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from ..errors import CalibrationError
+from ..errors import CalibrationError, ModelError
 from ..sketch import Sketch
 from ..sketch import engine as sketch_engine
 from .probe import Probe
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from .seen import Configure, Feed
+
+REFUSALS = (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented)
 
 
 def observe(
@@ -106,6 +108,18 @@ def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketc
 
 
 def _session(
+    probe: Probe,
+    sketches: Mapping[str, Sketch],
+    providers: list[Any],
+    configure: Configure | None,
+) -> ort.InferenceSession:
+    try:
+        return _opened(probe, sketches, providers, configure)
+    except REFUSALS as error:
+        raise ModelError(f"onnxruntime cannot load the float model: {error}") from error
+
+
+def _opened(
     probe: Probe,
     sketches: Mapping[str, Sketch],
     providers: list[Any],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper
 
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import Stage, Transform
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import check_transform, graph, op_types
@@ -239,6 +240,25 @@ def test_names() -> None:
     assert STEPS[NAMES](edited) == 3
     assert STEPS[NAMES](edited) == 0
     assert [node.name for node in edited.to_model().graph.node] == ["Relu_a", "n", "n_2", "n_1", "Relu_y"]
+
+
+def test_names_in_bodies_part() -> None:
+    source = graph(
+        """t (float[2, 3] x, bool c) => (float[2, 3] y)
+        {
+            [n] a = Relu(x)
+            [m] y = If(c) <
+                then_branch = p () => (float[2, 3] u) { [n] b = Abs(a) [n] u = Relu(b) },
+                else_branch = q () => (float[2, 3] v) { [n] d = Neg(a) e = Abs(d) v = Relu(e) }
+            >
+        }"""
+    )
+    edited = Graph(source)
+    assert STEPS[NAMES](edited) == 1
+    bodies = [entry.g for entry in edited.to_model().graph.node[1].attribute]
+    assert [[node.name for node in body.node] for body in bodies] == [["n", "n_1"], ["n", "", ""]]
+    samples = [{"x": np.ones((2, 3), np.float32), "c": np.array(True)}]
+    assert quantize_static(source, None, samples).report.sqnr["y"] > 20
 
 
 def test_a_body_reads_what_identity_hid() -> None:
