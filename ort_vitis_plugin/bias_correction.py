@@ -20,7 +20,7 @@ from .data_readers import adapt_feed
 from .graph import attribute
 from .numerics import along, dequantize, quantize
 from .parameters import ErrorCurve
-from .planning import sketch_of
+from .planning.chooser import sketch_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

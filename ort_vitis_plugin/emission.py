@@ -13,7 +13,7 @@ from . import saturation
 from .numerics import along, quantize
 from .parameters import by_channel
 from .plan import Plan, Role, TensorPlan
-from .planning import clip_limits
+from .planning.clipping import clip_limits
 from .types import INT32, QType, storage_dtype
 
 if TYPE_CHECKING:

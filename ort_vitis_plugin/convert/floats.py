@@ -18,7 +18,7 @@ from ort_vitis_plugin.custom_ops.names import (
     VAI_DOMAIN,
 )
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
-from ort_vitis_plugin.planning import clip_limits
+from ort_vitis_plugin.planning.clipping import clip_limits
 
 from .bodies import skip_bodies
 

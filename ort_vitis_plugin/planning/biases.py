@@ -1,0 +1,72 @@
+"""A bias has the scale of the product that it is added to, in 32 bits, or parameters of its own."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..parameters import by_channel, int32_bias_positions, int32_bias_scale
+from ..plan import Bound, Int32Bias, Plan, Role, TensorPlan
+from ..types import INT32
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..not_data import NotData
+    from .chooser import Chooser
+
+
+class Biases:
+    """Adds the biases of a plan whose activations and weights are there."""
+
+    def __init__(self, choose: Chooser, plan: Plan, not_data: NotData) -> None:
+        self.choose, self.run = choose, choose.run
+        self.result, self.not_data = plan, not_data
+
+    def plan(self) -> None:
+        """Every marked bias that is data."""
+        for name, info in self.choose.q.bias_to_quantize.items():
+            if self.not_data.reason(name) is not None:
+                continue
+            x, w = self.result.of(info.input_name), self.result.of(info.weight_name)
+            kind = self.choose.q.bias_kind(w.kind if w is not None else self.run.weight)
+            override = self.choose.override(name)
+            if kind is not None or override or (w is not None and not w.kind.is_integer):
+                kind = kind or self.choose.kind(override, w.kind if w is not None else self.run.weight)
+                array = self.choose.finite(name)
+                planned = self.choose.parameters(name, Role.BIAS, kind, None, True, override, array)
+                self.result.tensors[name] = planned
+            elif x is not None and w is not None:
+                self._int32_bias(name, Int32Bias(info.node_name, x.name, w.name, info.beta), x, w)
+
+    def _int32_bias(self, name: str, derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
+        array = self.choose.finite(name)
+        planned = TensorPlan(name, Role.BIAS, INT32, x.scale, np.zeros((), np.int64), derived=derived)
+        self.result.tensors[name] = planned
+        if x.position is not None and w.position is not None:
+            highest = int32_bias_positions(array)
+            if highest is not None:
+                xpos, wpos = self.result.positions(x.name, w.name)
+                self.result.bounds.append(
+                    Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
+                )
+        elif not self.run.options["QDQDisableWeightAdjustForInt32Bias"]:
+            self._enlarge(array, derived, x, w)
+
+    def _enlarge(self, bias: NDArray[Any], derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
+        """A weight scale grows where x * w would be too small a scale for its bias."""
+        scale = np.asarray(x.scale, np.float64) * w.scale * derived.beta
+        reach = np.abs(bias.astype(np.float64))
+        if scale.ndim == 1:
+            reach = by_channel(reach, scale.size).reshape(-1, scale.size).max(axis=0)
+        factor = int32_bias_scale(reach, scale)
+        if self.run.method.power_of_two:
+            factor = np.exp2(np.ceil(np.log2(factor)))
+        if (factor > 1).any():
+            low = (w.kind.min - w.zero_point) * w.scale.astype(np.float64)
+            w.scale = np.asarray(w.scale * factor, dtype=np.float32)
+            if w.zero_point.any():
+                w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
+            self.run.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")

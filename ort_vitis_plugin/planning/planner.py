@@ -1,0 +1,164 @@
+"""From marked tensors to a plan: roles, types, ranges and who shares them."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError, suggest
+from ..not_data import NotData
+from ..plan import Conversion, Plan, Role, TensorPlan
+from ..sketch import Sketch
+from .biases import Biases
+from .chooser import Chooser
+from .clipping import clip_limits
+from .fusing import fuse, remove_activations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..quantizer import PlannedQDQQuantizer
+    from ..types import QType
+    from .chooser import Override
+
+DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
+
+
+class Planner:
+    """Turns what the operator handlers marked into a Plan."""
+
+    def __init__(self, quantizer: PlannedQDQQuantizer) -> None:
+        self.q = quantizer
+        self.run, self.graph = quantizer.run, quantizer.graph
+        self.call = quantizer.run.options
+        self.result = Plan(self.graph)
+        self.not_data = NotData(self.graph, quantizer.statistics)
+        self.range_source: dict[str, str] = dict(self.not_data.padded)
+        self.choose = Chooser(quantizer, self.range_source)
+
+    def plan(self) -> Plan:
+        """Constants and activations in the order of their marks, then what follows from them."""
+        marks = self.q.tensors_to_quantize
+        self._share_ranges()
+        for name, info in marks.items():
+            role = Role.WEIGHT if info.tensor_type.name == "WEIGHT" else Role.ACTIVATION
+            provider = info.quant_para_provider.input_name if info.is_shared else None
+            if provider is not None and provider not in marks:
+                provider = None
+            if not self._is_read(name) or not self._is_data(name, role) or self._has_a_pair(name):
+                continue
+            if self.graph.is_constant(name):
+                self.result.tensors[name] = self._constant(name, role, info.axis)
+            elif self.choose.is_known(name) or provider is not None:
+                self.result.tensors[name] = self._activation(name)
+                if provider is not None and provider in self.result.tensors:
+                    self.result.provider[name] = provider
+            else:
+                self.run.report.note(f"{name} was never computed in calibration; it stays float")
+        Biases(self.choose, self.result, self.not_data).plan()
+        fuse(self.q, self.result)
+        remove_activations(self.q, self.result)
+        self._scale_transform()
+        self.run.report.not_data.update(self.not_data.reasons)
+        return self.result
+
+    def _activation(self, name: str) -> TensorPlan:
+        override = self.choose.override(name)
+        sketch = self.q.statistics.get(self.range_source.get(name, name)) or Sketch()
+        kind = self.choose.kind(override, self.run.activation)
+        planned = self.choose.parameters(name, Role.ACTIVATION, kind, sketch, self._symmetric(name, override), override)
+        convert = override.get("convert")
+        if convert is not None:
+            to = self.choose.kind(convert, kind)
+            symmetric = bool(convert.get("symmetric", self.call["ActivationSymmetric"]))
+            other = self.choose.parameters(name, Role.ACTIVATION, to, sketch, symmetric, convert)
+            receivers = convert.get("recv_nodes")
+            readers = {reader.name for reader in self.graph.consumers(name)}
+            for receiver in sorted(set(receivers or ()) - readers):
+                raise OptionError(
+                    f"TensorQuantOverrides[{name!r}]: the node {receiver!r} in recv_nodes does not read the tensor"
+                    f"{suggest(receiver, readers)}; its readers are {', '.join(sorted(readers)) or 'none'}"
+                )
+            planned.conversion = Conversion(
+                to, other.scale, other.zero_point, None if receivers is None else frozenset(receivers)
+            )
+        return planned
+
+    def _symmetric(self, name: str, override: Override) -> bool:
+        if "symmetric" in override:
+            return bool(override["symmetric"])
+        if not self.call["ActivationSymmetric"]:
+            return False
+        return not (self.call["UseUnsignedReLU"] and self._is_never_negative(name))
+
+    def _is_never_negative(self, name: str) -> bool:
+        node = self.graph.producer(name)
+        if node is None or node.op_type not in ("Relu", "Clip"):
+            return False
+        return node.op_type == "Relu" or clip_limits(self.graph, node)[0] == 0
+
+    def _share_ranges(self) -> None:
+        """What saturates anyway needs no codes: the input of a Relu or Clip takes the range of its output."""
+        for node in self.q.marked_nodes.values():
+            if node.op_type in ("Relu", "Clip") and self.graph.sole_consumer(node.input[0]) is node:
+                end = node.output[0]
+                self.range_source[node.input[0]] = self.range_source.get(end, end)
+
+    def _is_read(self, name: str) -> bool:
+        return name in self.graph.outputs or bool(self.graph.consumers(name))
+
+    def _is_data(self, name: str, role: Role) -> bool:
+        return role is Role.WEIGHT or self.not_data.reason(name) is None
+
+    def _has_a_pair(self, name: str) -> bool:
+        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node.
+
+        Weights that came as codes get a pair like any activation: without it onnxruntime 1.32 fuses every reader with
+        the one constant, and with session.x64quantprecision fails to load the model.
+        """
+        producer, readers = self.graph.producer(name), self.graph.consumers(name)
+        if producer is not None and producer.op_type.endswith(DEQUANTIZES):
+            return self.graph.array(producer.input[0]) is None
+        return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
+
+    def _constant(self, name: str, role: Role, axis: int | None) -> TensorPlan:
+        overrides = self.choose.overrides(name)
+        first = overrides[0]
+        array = self.choose.finite(name)
+        kind = self.choose.kind(first, self.run.weight if role is Role.WEIGHT else self.run.activation)
+        axis = first.get("axis", axis)
+        if axis is not None and array.ndim:
+            axis = axis % array.ndim
+            return self._per_channel(name, role, kind, array, axis, overrides)
+        if role is Role.WEIGHT:
+            symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
+        else:
+            symmetric = bool(first.get("symmetric", self.call["ActivationSymmetric"]))
+        return self.choose.parameters(name, role, kind, None, symmetric, first, array)
+
+    def _weight_symmetric(self, kind: QType) -> bool:
+        if self.call.given("WeightSymmetric") and self.call["WeightSymmetric"] is not None:
+            return bool(self.call["WeightSymmetric"])
+        return kind.is_signed
+
+    def _per_channel(
+        self, name: str, role: Role, kind: QType, array: NDArray[Any], axis: int, overrides: list[Override]
+    ) -> TensorPlan:
+        """Always symmetric: integer operators need one zero point for all channels."""
+        channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        found = [
+            self.choose.parameters(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
+            for number, channel in enumerate(channels)
+        ]
+        scale = np.array([channel.scale for channel in found], dtype=np.float32)
+        zero = np.array([channel.zero_point for channel in found], dtype=np.int64)
+        return TensorPlan(name, role, kind, scale, zero, axis, fixed=True)
+
+    def _scale_transform(self) -> None:
+        """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""
+        for scale_format in self.run.scale_formats():
+            for planned in self.result:
+                if planned.derived is None and planned.kind.is_integer:
+                    planned.scale = scale_format(planned.scale)
