@@ -44,6 +44,7 @@ from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, 
 from .quantizer import PlannedQDQQuantizer
 from .report import Report
 from .request import Request, Run
+from .settling import check as check_model
 from .sketch import Sketch
 from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
 from .weights import array_of, filled, set_aside, set_values
@@ -99,6 +100,7 @@ __all__ = [
     "array_of",
     "attribute",
     "captured_names",
+    "check_model",
     "fake_quant",
     "filled",
     "follow_node",

@@ -12,6 +12,7 @@ from onnx import NodeProto, numpy_helper
 from . import weights
 from .errors import ModelError
 from .graph import DEFAULT_DOMAINS, Graph, subgraphs
+from .stating import state_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,12 +26,13 @@ UNLISTED_CONSTANTS_IR = 4
 def settled(model: ModelProto) -> ModelProto:
     """The model, a message of ours, as the checker takes it; nothing of it changes where the checker takes it at once.
 
-    The default domain is written '', sparse constants are dense, the graph has a name, nodes are sorted (some tools
-    append them in any order), and constants that IR 3 wants listed as inputs may be unlisted.
+    The default domain is written '', sparse constants are dense, the graph has a name, outputs have types, nodes are
+    sorted (some tools append them in any order), and constants that IR 3 wants listed as inputs may be unlisted.
     """
     _write_default_domain(model)
     _make_dense(model)
     model.graph.name = model.graph.name or "graph"
+    state_types(model)
     try:
         check(model)
     except onnx.checker.ValidationError as error:

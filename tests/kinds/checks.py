@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
@@ -58,6 +59,16 @@ CONFIGURATIONS: dict[str, Arguments] = {
     "dedicated pairs": {**U8S8, **FLOAT_SCALES, "extra_options": {"DedicatedQDQPair": True}},
     "pairs on weights": {**POWERS, "extra_options": {"AddQDQPairToWeight": True, "ActivationSymmetric": True}},
 }
+
+
+def with_configurations(names: Iterable[str], by_default: int = 2) -> list[Any]:
+    """All pairs of (name, configuration); ``by_default`` of each name run always, the others in the slow suite."""
+    count = len(CONFIGURATIONS)
+    return [
+        pytest.param(name, configuration, marks=() if (at + 7 * number) % count < by_default else pytest.mark.slow)
+        for number, name in enumerate(names)
+        for at, configuration in enumerate(CONFIGURATIONS)
+    ]
 
 
 def model(text: str, constants: Mapping[str, Any] | None = None, opset: int = 17, ir_version: int = 8) -> ModelProto:

@@ -13,7 +13,7 @@ from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.graph import Graph, captured_names
 from ort_vitis_prepare.normalize.remove_unread import remove_unread
 
-from .checks import CONFIGURATIONS, Build, assert_close, model, nodes, quantized, samples, weights
+from .checks import CONFIGURATIONS, Build, assert_close, model, nodes, quantized, samples, weights, with_configurations
 
 W4 = {"w": weights(1, 4, 3, 3, 3), "b": weights(2, 4)}
 UNREAD: dict[str, Build] = {
@@ -60,8 +60,7 @@ def _unread(proto: ModelProto) -> Iterator[str]:
     yield from (tensor.name for tensor in proto.graph.initializer if tensor.name not in used)
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
-@pytest.mark.parametrize("case", UNREAD)
+@pytest.mark.parametrize(("case", "configuration"), with_configurations(UNREAD, 4))
 def test_nothing_is_written_that_nobody_reads(case: str, configuration: str) -> None:
     source = UNREAD[case]()
     result = quantize_static(source, None, samples(source), **CONFIGURATIONS[configuration])

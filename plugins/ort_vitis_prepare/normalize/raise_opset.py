@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
-from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, filled, set_aside, subgraphs
+from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, check_model, filled, set_aside, subgraphs
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
 # DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
@@ -83,7 +83,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
         if opset < PREFERRED_OPSET:
             for graph in _graphs(raised.graph):
                 _keep_meaning(graph)
-        onnx.checker.check_model(raised)
+        check_model(raised)
     except ModelError:
         raise
     except Exception as error:  # the converter raises RuntimeError, ValueError, its own ConvertError...
