@@ -19,10 +19,12 @@ from . import weights
 from .body_watch import BodyWatch, element_types
 from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, rename_tensors, subgraphs
 from .named import follow_node, follow_tensor
+from .placing import report_nodes
 from .plan import Plan, TensorPlan
+from .rules import within_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .quantizer import PlannedQDQQuantizer
     from .request import Run
@@ -157,21 +159,11 @@ def _with_overrides(run: Run, overrides: Mapping[str, Any]) -> Run:
 
 
 class BodyQuantizer:
-    """Quantizes every body of a graph in place.
+    """Quantizes every body of a graph in place."""
 
-    ``within_rules`` moves a plan into its bounds; ``report`` notes which nodes a plan quantizes.
-    """
-
-    def __init__(
-        self,
-        run: Run,
-        statistics: Statistics,
-        within_rules: Callable[[Run, Plan], Plan],
-        report: Callable[[Run, Plan, PlannedQDQQuantizer], None],
-    ) -> None:
+    def __init__(self, run: Run, statistics: Statistics) -> None:
         ran = {name: sketch for name, sketch in statistics.items() if sketch.count or any(sketch.non_finite)}
         self.run, self.statistics = run, replace(statistics, sketches=ran)
-        self.within_rules, self.report = within_rules, report
 
     def quantize(self, graph: Graph, plan: Plan) -> None:
         """The bodies of ``graph``, whose own plan is ``plan`` and not yet written."""
@@ -217,8 +209,8 @@ class BodyQuantizer:
         plan = quantizer.plan()
         for name in captured:
             _as_outside(plan, outer_plan, name)
-        plan = self.within_rules(run, plan)
-        self.report(run, plan, quantizer)
+        plan = within_rules(run, plan)
+        report_nodes(run, plan, quantizer)
         self._bodies(inner, plan, taken)
         model = quantizer.emit(plan)
         _take_over(outer, body, model)

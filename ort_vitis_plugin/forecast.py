@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from .catalog import Catalog, shared_catalog
 from .errors import UnsupportedError
-from .pipeline import load, normalize, prepare, simulate
 from .request import Request, Run
+from .stages import load, normalize, prepare, simulate
 
 if TYPE_CHECKING:
     from onnx import ModelProto

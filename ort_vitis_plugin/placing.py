@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .plan import Role
+from .rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from .plan import Bound, Plan
+    from .quantizer import PlannedQDQQuantizer
     from .request import Run
 
 DEVICE_BITS = 8
@@ -55,3 +57,22 @@ def _wide_tensor(plan: Plan, node: NodeProto) -> str | None:
         if planned is not None and planned.role is not Role.BIAS and planned.kind.bits > DEVICE_BITS:
             return f"wide type: {planned.name} is {planned.kind}, and the device computes in {DEVICE_BITS} bits"
     return None
+
+
+def report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
+    """Which nodes are quantized, which stay float and why, and where each one runs."""
+    broken = broken_rules(plan, rules(run, plan)) if run.report.violations else {}
+    for node in plan.graph:
+        node = plan.graph.stands_for.get(node.name, node)
+        reason = off_device(run, plan, node, broken)
+        if reason is not None:
+            run.report.placement[node.name] = reason
+        if node.name in plan.graph.device_nodes or node.op_type == "Constant":
+            continue
+        if node.name in quantizer.marked_nodes and any(name in plan for name in (*node.input, *node.output)):
+            run.report.quantized[node.name] = node.op_type
+        else:
+            why = run.refusal(node) or "no float tensor of it can be quantized"
+            run.report.left_float[node.name] = f"{node.op_type}: {why}"
+    for tensor in plan:
+        run.report.types[tensor.name] = str(tensor.kind)

@@ -148,6 +148,7 @@ LAYERS = (
     {"numerics", "options", "sketch", "graph", "call_options"},
     {"plan", "declarations", "report"},
     {"hookspecs", "manager", "catalog", "request"},
+    {"stages"},
     {"pipeline"},
     {"doors", "forecast"},
     {"reference", "cli", "commands"},

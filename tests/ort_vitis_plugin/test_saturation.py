@@ -12,7 +12,7 @@ from onnx import ModelProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 import ort_vitis_plugin as vitis
-from ort_vitis_plugin import pipeline
+from ort_vitis_plugin import stages
 from ort_vitis_plugin.checking import open_session
 from ort_vitis_plugin.numerics import sqnr_db
 from ort_vitis_plugin.testing import graph
@@ -118,7 +118,7 @@ def saturating(monkeypatch: pytest.MonkeyPatch, *, repaired: bool) -> None:
         if not is_repaired:
             report.saturation["y"] = 9.0
 
-    monkeypatch.setattr(pipeline, "check_result", check)
+    monkeypatch.setattr(stages, "check_result", check)
 
 
 def test_seven_bits_where_eight_saturate(monkeypatch: pytest.MonkeyPatch) -> None:
