@@ -28,7 +28,7 @@ class Emission:
     def __init__(self, quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
         self.q, self.plan, self.graph = quantizer, plan, quantizer.graph
         self.domains: set[str] = set()
-        self._parameters: dict[tuple[str, str], tuple[str, str]] = {}
+        self._parameters: dict[tuple[str, str, bool], tuple[str, str]] = {}
         self._clamps: dict[tuple[int, int], tuple[NodeProto, saturation.Limits]] = {}
 
     def emit(self) -> ModelProto:
@@ -176,10 +176,36 @@ class Emission:
             )
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
             return end
+        if self._is_half_concat(source):
+            return self._pair_between_casts(planned, owner, source, target, suffix)
         middle = self.graph.unique(f"{name}_QuantizeLinear_Output{suffix}")
         self._node(quantize_op, planned, owner, source, middle, f"{name}_QuantizeLinear{suffix}", suffix=suffix)
         self.graph.describe(middle, planned.kind.element_type, self.graph.shape(name))
         return self._dequantize(planned, owner, middle, target, suffix)
+
+    def _is_half_concat(self, tensor: str) -> bool:
+        """onnxruntime fuses a Concat between pairs into QLinearConcat, which it has for float32 alone."""
+        maker = self.graph.producer(tensor)
+        is_half = self.graph.element_type(tensor) == TensorProto.FLOAT16
+        return maker is not None and maker.op_type == "Concat" and is_half
+
+    def _pair_between_casts(self, planned: TensorPlan, owner: TensorPlan, source: str, target: str, suffix: str) -> str:
+        """A pair of float32 for a float16 tensor."""
+        name, shape = planned.name, self.graph.shape(planned.name)
+        wide, codes, back = (
+            self.graph.unique(f"{name}_{part}{suffix}")
+            for part in ("QuantizeLinear_Input", "QuantizeLinear_Output", "DequantizeLinear_Output")
+        )
+        end = target or self.graph.unique(f"{name}_Cast_Output{suffix}")
+        types = {wide: TensorProto.FLOAT, codes: owner.kind.element_type, back: TensorProto.FLOAT}
+        self.graph.make("Cast", [source], [wide], f"{name}_Cast{suffix}", to=TensorProto.FLOAT)
+        for dequantize, x, y in ((False, wide, codes), (True, codes, back)):
+            operator = self.q.operator(owner.kind, dequantize=dequantize)
+            self._node(operator, planned, owner, x, y, f"{name}_{operator}{suffix}", suffix=suffix, force_float32=True)
+        self.graph.make("Cast", [back], [end], f"{name}_Cast{suffix}", to=TensorProto.FLOAT16)
+        for tensor, kind in {**types, end: TensorProto.FLOAT16}.items():
+            self.graph.describe(tensor, kind, shape)
+        return end
 
     def _dequantize(self, planned: TensorPlan, owner: TensorPlan, source: str, target: str, suffix: str) -> str:
         name = planned.name
@@ -212,7 +238,7 @@ class Emission:
         self.graph.make(op_type, [source, scale, zero], [target], node_name, domain=domain or None, **attributes)
 
     def _scale_and_zero(self, owner: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, str]:
-        key = (owner.name, suffix)
+        key = (owner.name, suffix, is_half)
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
             scale = self.graph.add_initializer(f"{owner.name}_scale{suffix}", owner.scale.astype(dtype))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,19 @@ def optimize(run: Run, graph: Graph) -> ModelProto:
     if lost:
         run.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
         return model
+    hidden = _hidden(run, model, optimized)
+    if hidden is not None:
+        run.report.note(f"not optimized: op_types_to_quantize lists {hidden[0]}, which would become {hidden[1]}")
+        return model
     return infer_shapes(optimized)
+
+
+def _hidden(run: Run, before: ModelProto, after: ModelProto) -> tuple[str, str] | None:
+    """A listed op type of which nodes became others that are not listed (MatMul and Add become Gemm)."""
+    was, now = (Counter(node.op_type for node in model.graph.node) for model in (before, after))
+    fewer = sorted(op_type for op_type in run.request.op_types if now[op_type] < was[op_type])
+    others = sorted(op_type for op_type in now - was if op_type not in run.op_types)
+    return (fewer[0], others[0]) if fewer and others else None
 
 
 def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
