@@ -26,6 +26,7 @@ from .declarations import (
     fusion,
     transform,
 )
+from .emission import MADE
 from .errors import (
     CalibrationError,
     ModelError,
@@ -51,6 +52,7 @@ from .weights import array_of, filled, set_aside, set_values
 
 __all__ = [
     "CHANNELS_LAST",
+    "MADE",
     "Adjuster",
     "Bound",
     "CalibraterBase",

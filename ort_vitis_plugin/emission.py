@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
     from .quantizer import PlannedQDQQuantizer
 
+# What is put behind a tensor's name.
+MADE = (
+    "_scale",
+    "_zero_point",
+    "_quantized",
+    "_quantized_scale",
+    "_quantized_zero_point",
+    "_QuantizeLinear",
+    "_QuantizeLinear_Input",
+    "_QuantizeLinear_Output",
+    "_DequantizeLinear",
+    "_DequantizeLinear_Output",
+)
+
 
 class Emission:
     """Writes one plan into one graph."""

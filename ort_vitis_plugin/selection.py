@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import onnx.defs
 
-from .bodies import inner_nodes, is_enabled
+from .bodies import is_enabled
 from .errors import UnknownNameError, suggest
+from .graph import inner_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

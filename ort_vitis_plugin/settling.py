@@ -11,11 +11,11 @@ from onnx import NodeProto, numpy_helper
 
 from . import weights
 from .errors import ModelError
-from .graph import DEFAULT_DOMAINS, Graph, subgraphs
+from .graph import DEFAULT_DOMAINS, Graph, subgraphs, walk
 from .stating import state_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
     from onnx import FunctionProto, ModelProto, SparseTensorProto
@@ -65,19 +65,11 @@ def check(model: ModelProto, *, types: bool = False) -> None:
             tensor.ClearField("shape")
 
 
-def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """These nodes and all inside their bodies."""
-    for node in nodes:
-        yield node
-        for body in subgraphs(node):
-            yield from _nodes(body.node)
-
-
 def all_nodes(model: ModelProto) -> Iterator[NodeProto]:
     """The nodes of its graph, of all bodies and of all local functions."""
-    yield from _nodes(model.graph.node)
+    yield from walk(model.graph.node)
     for function in model.functions:
-        yield from _nodes(function.node)
+        yield from walk(function.node)
 
 
 def _write_default_domain(model: ModelProto) -> None:
@@ -108,7 +100,7 @@ def _dense(sparse: SparseTensorProto) -> NDArray[Any]:
 
 def _make_dense(model: ModelProto) -> None:
     """Sparse initializers and values of Constant nodes hold their zeros too, as every runtime reads them."""
-    for graph in (model.graph, *(body for node in _nodes(model.graph.node) for body in subgraphs(node))):
+    for graph in (model.graph, *(body for node in walk(model.graph.node) for body in subgraphs(node))):
         for sparse in graph.sparse_initializer:
             graph.initializer.append(weights.tensor_of(_dense(sparse), sparse.values.name))
         del graph.sparse_initializer[:]

@@ -12,9 +12,10 @@ import numpy as np
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, helper
 
 from ..errors import ModelError
+from ..graph import walk
 from .formulas import function_body
 from .names import OURS
-from .use import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, walk, zero_point_types
+from .use import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
 
 
 def _default_opset(model: ModelProto) -> int:

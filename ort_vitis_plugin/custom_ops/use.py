@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from ..errors import ModelError, UnsupportedError
-from ..graph import subgraphs
+from ..graph import subgraphs, walk
 from .names import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, OURS, QUANTIZE
 from .storage import RANGES, STORAGE_TYPES, UNSIGNED
 
@@ -94,14 +93,6 @@ class Tensors:
 def has_input(node: NodeProto, index: int) -> bool:
     """Whether an optional input is there."""
     return len(node.input) > index and bool(node.input[index])
-
-
-def walk(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """The nodes, and those of their bodies."""
-    for node in nodes:
-        yield node
-        for graph in subgraphs(node):
-            yield from walk(graph.node)
 
 
 def our_nodes(model: ModelProto) -> dict[tuple[str, str], list[NodeProto]]:

@@ -8,27 +8,14 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Stage, follow_node, follow_tensor, transform
+from ort_vitis_plugin.api import MADE, Graph, Stage, follow_node, follow_tensor, transform
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Run
 
-SUFFIXES = (
-    "_QuantizeLinear",
-    "_QuantizeLinear_Output",
-    "_QuantizeLinear_Input",
-    "_DequantizeLinear",
-    "_DequantizeLinear_Output",
-    "_scale",
-    "_zero_point",
-    "_quantized",
-    "_quantized_scale",
-    "_quantized_zero_point",
-)
-
 
 def _clashes(name: str, tensors: set[str]) -> bool:
-    return any(name.endswith(suffix) and name.removesuffix(suffix) in tensors for suffix in SUFFIXES)
+    return any(name.endswith(suffix) and name.removesuffix(suffix) in tensors for suffix in MADE)
 
 
 def _rename_tensor(graph: Graph, old: str, new: str) -> None:

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from . import weights
-from .errors import ModelError
-
-DEFAULT_DOMAINS = ("", "ai.onnx")
+from .. import weights
+from .bodies import body_names, captured_names, rename_captured, subgraphs
+from .nodes import DEFAULT_DOMAINS, constant_value
+from .order import in_order
 
 
 @dataclass(frozen=True)
@@ -26,64 +24,6 @@ class Skip:
     node: str
     op_type: str
     reason: str
-
-
-def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The bodies of an If, Loop or Scan."""
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield attribute.g
-        elif attribute.type == AttributeProto.GRAPHS:
-            yield from attribute.graphs
-
-
-def captured_names(node: NodeProto) -> set[str]:
-    """Names of outer tensors that the bodies of ``node`` read."""
-    names: set[str] = set()
-    for body in subgraphs(node):
-        own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
-        own |= {name for inner in body.node for name in inner.output}
-        for inner in body.node:
-            names |= ({name for name in inner.input if name} | captured_names(inner)) - own
-        names |= {value.name for value in body.output} - own
-    return names
-
-
-def body_names(node: NodeProto) -> Iterator[str]:
-    """Every name that the bodies of ``node`` define: what is made around them must be called otherwise."""
-    for body in subgraphs(node):
-        yield from (value.name for value in body.input)
-        yield from (tensor.name for tensor in body.initializer)
-        for inner in body.node:
-            yield inner.name
-            yield from inner.output
-            yield from body_names(inner)
-
-
-def rename_tensors(body: GraphProto, names: Mapping[str, str]) -> None:
-    """Rename what a body defines and captures; in the bodies within it, what they capture."""
-    for value in (*body.input, *body.output, *body.value_info, *body.initializer):
-        value.name = names.get(value.name, value.name)
-    for node in body.node:
-        node.input[:] = [names.get(name, name) for name in node.input]
-        node.output[:] = [names.get(name, name) for name in node.output]
-        rename_captured(node, names)
-
-
-def rename_captured(node: NodeProto, names: Mapping[str, str]) -> None:
-    """Rename outer tensors in the bodies of ``node``, but for those whose names a body gives to its own."""
-    for body in subgraphs(node):
-        own = {value.name for value in (*body.input, *body.initializer)}
-        own |= {name for inner in body.node for name in inner.output}
-        rename_tensors(body, {old: new for old, new in names.items() if old not in own})
-
-
-def attribute(node: NodeProto, name: str, default: Any = None) -> Any:
-    """The value of an attribute, or ONNX's default for it given by the caller."""
-    for candidate in node.attribute:
-        if candidate.name == name:
-            return helper.get_attribute_value(candidate)
-    return default
 
 
 class Graph:
@@ -370,37 +310,4 @@ class Graph:
 
     def sorted(self) -> list[NodeProto]:
         """Topological order that keeps today's order where it is free to."""
-        order = {key: number for number, key in enumerate(self.nodes)}
-        waiting: dict[int, int] = {}
-        ready: list[tuple[int, int]] = []
-        for key, node in self.nodes.items():
-            waits = sum(tensor in self._producers for tensor in self.reads(node))
-            waiting[key] = waits
-            if not waits:
-                heapq.heappush(ready, (order[key], key))
-        result: list[NodeProto] = []
-        while ready:
-            _, key = heapq.heappop(ready)
-            node = self.nodes[key]
-            result.append(node)
-            for tensor in node.output:
-                for reader in self._consumers.get(tensor, {}) if tensor else ():
-                    waiting[reader] -= 1
-                    if not waiting[reader]:
-                        heapq.heappush(ready, (order[reader], reader))
-        if len(result) != len(self.nodes):
-            stuck = [node.name or node.op_type for key, node in self.nodes.items() if waiting[key]]
-            raise ModelError(f"the graph has a cycle through {', '.join(stuck[:5])}")
-        return result
-
-
-def constant_value(node: NodeProto) -> NDArray[Any] | None:
-    """The dense value of a Constant node in any of its spellings, None for sparse ones."""
-    for entry in node.attribute:
-        if entry.name == "value":
-            return numpy_helper.to_array(entry.t)
-        if entry.name in ("value_float", "value_floats"):
-            return np.asarray(helper.get_attribute_value(entry), dtype=np.float32)
-        if entry.name in ("value_int", "value_ints"):
-            return np.asarray(helper.get_attribute_value(entry), dtype=np.int64)
-    return None
+        return in_order(self.nodes, self._producers, self._consumers, self.reads)

@@ -3,7 +3,6 @@
 A body's tensors cannot be fetched: a branch runs or not, a loop's shapes may change with every turn. So each observed
 tensor gets a node of onnxruntime-extensions beside it, which calls back once a turn; nothing is kept or collected.
 """
-
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
-from .custom_ops import CONTRIB_DOMAIN
-from .errors import CalibrationError
-from .graph import subgraphs
-from .observe import NonFinite, Sample
-from .sketch import Sketch
+from ..custom_ops import CONTRIB_DOMAIN
+from ..errors import CalibrationError
+from ..graph import subgraphs
+from ..observe import NonFinite, Sample
+from ..sketch import Sketch
+from .settling import element_types, is_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import onnxruntime as ort
     from numpy.typing import NDArray
 
-    from .observe import Configure
+    from ..observe import Configure
+    from ..request import Run
 
 OP_TYPE = "VitisBodyObserver"
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -144,11 +145,6 @@ class BodyWatch:
         )
 
 
-def element_types(graph: GraphProto, outer: Mapping[str, int]) -> dict[str, int]:
-    """Element types by name, of the tensors that the graph sees; 0 for constants."""
-    types = dict(outer)
-    for value in (*graph.value_info, *graph.input, *graph.output):
-        if value.type.HasField("tensor_type"):
-            types[value.name] = value.type.tensor_type.elem_type
-    types.update((tensor.name, 0) for tensor in graph.initializer)
-    return types
+def watch(run: Run, model: ModelProto, outside: Iterable[str]) -> BodyWatch:
+    """The model with counters in its bodies, where EnableSubgraph asks for it; ``outside`` is counted elsewhere."""
+    return BodyWatch(model, outside, enabled=is_enabled(run))

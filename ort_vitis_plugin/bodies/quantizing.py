@@ -1,9 +1,4 @@
-"""The bodies of If, Loop and Scan are graphs of their own: planned one by one, and written with pairs of their own.
-
-What a body captures is settled outside: a tensor that the graph around it quantizes has the same parameters inside; a
-constant is stored in the body as codes. A body that calibration never ran stays float.
-"""
-
+"""A body is planned as a model of its own, and takes from the graph around it what it captures."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -12,131 +7,24 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, helper
 
-from . import weights
-from .body_watch import BodyWatch, element_types
-from .graph import DEFAULT_DOMAINS, Graph, captured_names, constant_value, rename_tensors, subgraphs
-from .named import follow_node, follow_tensor
-from .placing import report_nodes
-from .plan import Plan, TensorPlan
-from .rules import within_rules
+from .. import weights
+from ..emission import MADE
+from ..graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
+from ..placing import report_nodes
+from ..plan import Plan, TensorPlan
+from ..rules import within_rules
+from .settling import is_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from .quantizer import PlannedQDQQuantizer
-    from .request import Run
-    from .statistics import Statistics
+    from ..quantizer import PlannedQDQQuantizer
+    from ..request import Run
+    from ..statistics import Statistics
 
 LOOPS = ("If", "Loop", "Scan")
-
-# Names that emission makes of a tensor's name; the graph around a body has the first right to them.
-MADE = (
-    "_scale",
-    "_zero_point",
-    "_quantized",
-    "_quantized_scale",
-    "_quantized_zero_point",
-    "_QuantizeLinear",
-    "_QuantizeLinear_Input",
-    "_QuantizeLinear_Output",
-    "_DequantizeLinear",
-    "_DequantizeLinear_Output",
-)
-
-
-def is_enabled(run: Run) -> bool:
-    """Whether bodies are to be quantized."""
-    return bool(run.options["EnableSubgraph"])
-
-
-def inner_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """All nodes inside the bodies of these nodes."""
-    for node in nodes:
-        for body in subgraphs(node):
-            yield from body.node
-            yield from inner_nodes(body.node)
-
-
-def watch(run: Run, model: ModelProto, outside: Iterable[str]) -> BodyWatch:
-    """The model with counters in its bodies, where EnableSubgraph asks for it; ``outside`` is counted elsewhere."""
-    return BodyWatch(model, outside, enabled=is_enabled(run))
-
-
-# ---------------------------------------------------------------------- settling
-
-
-def settle(run: Run, graph: Graph) -> None:
-    """Give bodies what planning needs: names that no other graph has, constants as initializers, types of inputs."""
-    if not is_enabled(run):
-        return
-    types = {name: graph.element_type(name) for name in (*graph.values, *graph.initializers)}
-    taken = {*types, *(name for node in graph for name in (node.name, *node.output))}
-    for node in graph:
-        _settle(run, graph, node, types, taken)
-
-
-def _settle(run: Run, graph: Graph, node: NodeProto, types: Mapping[str, int], taken: set[str]) -> None:
-    for body in subgraphs(node):
-        _type_inputs(node, body, types)
-        _unique_names(run, graph, body, taken)
-        _constants(body)
-        inner = element_types(body, types)
-        for each in body.node:
-            _settle(run, graph, each, inner, taken)
-
-
-def _type_inputs(node: NodeProto, body: GraphProto, types: Mapping[str, int]) -> None:
-    """An untyped input of a Loop's body has the type of what the Loop passes to it."""
-    if node.op_type != "Loop":
-        return
-    given = [TensorProto.INT64, TensorProto.BOOL, *(types.get(name, 0) for name in node.input[2:])]
-    for value, kind in zip(body.input, given, strict=False):
-        if not value.type.WhichOneof("value") and kind:
-            value.type.tensor_type.elem_type = kind
-
-
-def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> None:
-    """Names of tensors and nodes that no graph of the model has twice; equal ones in two branches part here."""
-
-    def own(name: str) -> str:
-        name = graph.unique(name) if name in taken else name
-        taken.add(name)
-        return name
-
-    made = [value.name for value in body.input] + [tensor.name for tensor in body.initializer]
-    made += [name for node in body.node for name in node.output if name]
-    names = {name: own(name) for name in dict.fromkeys(made)}
-    moved = {old: new for old, new in names.items() if old != new}
-    rename_tensors(body, moved)
-    for old, new in moved.items():
-        follow_tensor(run, old, old, new)
-    for node in body.node:
-        old = node.name
-        node.name = own(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
-        if old != node.name:
-            follow_node(run, old, old, node.name)
-
-
-def _constants(body: GraphProto) -> None:
-    """Constant nodes of numbers become initializers; outputs of the body stay."""
-    outputs = {value.name for value in body.output}
-    kept: list[NodeProto] = []
-    for node in body.node:
-        is_constant = node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS
-        value = constant_value(node) if is_constant and node.output[0] not in outputs else None
-        if value is None or value.dtype.kind not in "fiub":
-            kept.append(copy.deepcopy(node))
-        else:
-            body.initializer.append(numpy_helper.from_array(np.asarray(value, order="C"), node.output[0]))
-    if len(kept) < len(body.node):
-        del body.node[:]
-        body.node.extend(kept)
-
-
-# ---------------------------------------------------------------------- quantizing
 
 
 def run_for(run: Run, graph: Graph) -> Run:
@@ -174,7 +62,7 @@ class BodyQuantizer:
         owners = [node for node in graph if node.op_type in LOOPS and node.domain in DEFAULT_DOMAINS]
         if not owners:
             return
-        taken = taken | {tensor.name + suffix for tensor in plan for suffix in MADE}
+        taken = taken | {tensor.name + suffix for tensor in plan for suffix in MADE}  # the graph around has first right
         for node in owners:
             # What the bodies capture is part of the index: take the node out of it while they change.
             graph.remove(node)
@@ -183,7 +71,7 @@ class BodyQuantizer:
                 if reason is None:
                     taken |= self._body(graph, plan, body, taken)
                 else:
-                    for each in (*body.node, *inner_nodes(body.node)):
+                    for each in walk(body.node):
                         self.run.report.left_float[each.name] = f"{each.op_type}: {reason}"
             graph.add(node)
         graph.reserve(taken & _names(graph))
@@ -193,7 +81,7 @@ class BodyQuantizer:
             return f"inside {node.name}, which is in nodes_to_exclude"
         if node.name in self.run.excluded:
             return f"inside {node.name}, which is {self.run.excluded[node.name]}"
-        selected = [each for each in (*body.node, *inner_nodes(body.node)) if self.run.refusal(each) is None]
+        selected = [each for each in walk(body.node) if self.run.refusal(each) is None]
         made = [name for each in selected for name in each.output]
         if made and not any(name in self.statistics for name in made):
             return f"this body of {node.name} never ran in calibration"

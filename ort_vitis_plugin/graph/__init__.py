@@ -1,0 +1,23 @@
+"""A model with an index: producer, consumers, initializers, shapes are looked up, never searched."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from .bodies import body_names, captured_names, inner_nodes, rename_captured, rename_tensors, subgraphs, walk
+from .graph import Graph, Skip
+from .nodes import DEFAULT_DOMAINS, attribute, constant_value
+
+__all__ = [
+    "DEFAULT_DOMAINS",
+    "Graph",
+    "Skip",
+    "attribute",
+    "body_names",
+    "captured_names",
+    "constant_value",
+    "inner_nodes",
+    "rename_captured",
+    "rename_tensors",
+    "subgraphs",
+    "walk",
+]
