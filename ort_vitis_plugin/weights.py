@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+    from onnx import GraphProto
 
 LARGE = 1 << 16  # bytes; what shape inference and onnxruntime read while they load is smaller
 KINDS = frozenset(
@@ -192,13 +193,26 @@ def open_session(
     model: ModelProto, options: ort.SessionOptions, providers: Sequence[Any] = ("CPUExecutionProvider",)
 ) -> ort.InferenceSession:
     """A session that reads what lies beside the model where it lies."""
-    aside = {tensor.name: array_of(tensor) for tensor in model.graph.initializer if is_aside(tensor)}
-    lent = [ort.OrtValue.ortvalue_from_numpy(array) for array in aside.values()]
+    aside = [tensor for tensor in model.graph.initializer if is_aside(tensor)]
+    # onnxruntime forgets initializers that nobody reads, and then takes no values for them.
+    read = set(_read(model.graph)) if aside else set()
+    arrays = {tensor.name: array_of(tensor) for tensor in aside if tensor.name in read}
+    lent = [ort.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if lent:
-        options.add_external_initializers(list(aside), lent)
+        options.add_external_initializers(list(arrays), lent)
     session = ort.InferenceSession(model.SerializeToString(), options, providers=list(providers))
     session.lent = lent  # onnxruntime itself does not keep them
     return session
+
+
+def _read(graph: GraphProto) -> Iterator[str]:
+    """Names that nodes read, those in bodies included, and that the graph takes and gives."""
+    yield from (value.name for value in (*graph.input, *graph.output))
+    for node in graph.node:
+        yield from node.input
+        for entry in node.attribute:
+            for body in (entry.g, *entry.graphs) if entry.HasField("g") or entry.graphs else ():
+                yield from _read(body)
 
 
 def read_aside(model: ModelProto, folder: Path, known: Iterable[TensorProto] = ()) -> ModelProto:

@@ -171,3 +171,18 @@ def test_parts_are_what_protobuf_writes() -> None:
     source.graph.initializer.append(numpy_helper.from_array(np.zeros(300_000, np.int8), "long"))
     assert b"".join(serialized(source)) == source.SerializeToString(deterministic=True)
     assert b"".join(serialized(ModelProto(ir_version=8))) in (b"\x08\x08", b"\x08\x08\x3a\x00")
+
+
+def test_weights_that_nobody_reads() -> None:
+    """onnxruntime takes no values from outside for them; bodies and outputs read too."""
+    text = """t (float[1,4] x, bool c) => (float[1,2] y, float[128,128] read_3)
+    {
+        h = MatMul(x, w)
+        y = If(c) <then_branch = p () => (float[1,2] u) { u = Add(h, read_1) },
+                   else_branch = q () => (float[1,2] v) { v = Identity(read_2) }>
+    }"""
+    large = {f"read_{n}": np.ones((1, 2), np.float32) for n in (1, 2)} | {"read_3": np.ones((128, 128), np.float32)}
+    unread = {f"unread_{n}": np.full((64, 1024), np.nan, np.float32) for n in range(3)}
+    source = graph(text, constants={"w": np.ones((4, 2), np.float32), **large, **unread})
+    samples = [{"x": np.ones((1, 4), np.float32), "c": np.array(way)} for way in (True, False)]
+    assert vitis.quantize_static(source, None, samples).report.quantized
