@@ -1,31 +1,23 @@
 // The sketch's loops against the plainest ones: any number of values, with many zeros and none, finite and not.
 // SPDX-License-Identifier: MIT
-//
-// No framework: prints the first failed checks and their number. ORT_VITIS_ISA picks the copy, as CMake's tests do.
 
 #include "sketch/kernels/count.h"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
-#include "kernels/kernels.h"
+#include "checks.h"
 
 namespace {
 
+using checks::BitsOf;
+using checks::Check;
+using checks::FromBits;
 using vitis::CountKernels;
 using vitis::kLanes;
-
-int failures = 0;
-
-void Check(bool good, const char* what, size_t at, double got, double want) {
-  if (good) return;
-  if (++failures <= 20) std::printf("FAILED %s at %zu: got %.17g want %.17g\n", what, at, got, want);
-}
 
 const CountKernels& Chosen() {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -35,18 +27,6 @@ const CountKernels& Chosen() {
   return vitis::baseline::kCountKernels;
 }
 
-uint32_t PatternOf(float value) {
-  uint32_t pattern;
-  std::memcpy(&pattern, &value, sizeof(pattern));
-  return pattern;
-}
-
-float OfPattern(uint32_t pattern) {
-  float value;
-  std::memcpy(&value, &pattern, sizeof(value));
-  return value;
-}
-
 // Normal values, of which `zeros` in a hundred are 0.0 or -0.0; some subnormal, huge and tiny ones among them.
 std::vector<float> Values(size_t count, unsigned zeros, std::mt19937& random) {
   std::normal_distribution<float> normal;
@@ -54,7 +34,7 @@ std::vector<float> Values(size_t count, unsigned zeros, std::mt19937& random) {
   for (float& value : values) {
     const uint32_t dice = static_cast<uint32_t>(random());
     value = normal(random);
-    if (dice % 50 == 0) value = OfPattern(dice >> 9);
+    if (dice % 50 == 0) value = FromBits(dice >> 9);
     if (dice % 50 == 1) value *= 1e38f;
     if (dice % 50 == 2) value *= 1e-37f;
     if (dice / 64 % 100 < zeros) value = dice % 8 == 0 ? -0.0f : 0.0f;
@@ -70,9 +50,9 @@ void TestCount() {
   for (const unsigned zeros : {0u, 5u, 30u, 60u, 100u}) {
     for (size_t count = 0; count <= vitis::kBlock; count += count < 150 ? 1 : 97) {
       std::vector<float> values = Values(count, zeros, random);
-      for (size_t i = 0; i < count; i += 13) values[i] = OfPattern(static_cast<uint32_t>(random()));
+      for (size_t i = 0; i < count; i += 13) values[i] = FromBits(static_cast<uint32_t>(random()));
       Chosen().count(values.data(), count, table.data());
-      for (const float value : values) plain[PatternOf(value) >> vitis::kLowBits] += vitis::kOne + PatternOf(value);
+      for (const float value : values) plain[BitsOf(value) >> vitis::kLowBits] += vitis::kOne + BitsOf(value);
     }
   }
   for (size_t key = 0; key < vitis::kKeys; ++key) {
@@ -100,14 +80,14 @@ void TestScan() {
       for (size_t lane = 0; lane < kLanes; ++lane) {
         Check(scan.squares[lane] == squares[lane], "squares", lane, scan.squares[lane], squares[lane]);
       }
-      const float low = OfPattern(static_cast<uint32_t>(vitis::OrderOf(scan.least)));
-      const float high = OfPattern(static_cast<uint32_t>(vitis::OrderOf(scan.greatest)));
+      const float low = FromBits(static_cast<uint32_t>(vitis::OrderOf(scan.least)));
+      const float high = FromBits(static_cast<uint32_t>(vitis::OrderOf(scan.greatest)));
       Check(low == least, "least", count, low, least);
       Check(high == greatest, "greatest", count, high, greatest);
 
       const size_t place = random() % count;
       for (const uint32_t pattern : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffffffffu, 0x7f800001u}) {
-        values[place] = OfPattern(pattern);
+        values[place] = FromBits(pattern);
         Check(!Chosen().scan(values.data(), count, &(scan = vitis::Scan())), "not finite", place, 1, 0);
       }
     }
@@ -117,13 +97,8 @@ void TestScan() {
 }  // namespace
 
 int main() {
-  const char* wanted = std::getenv("ORT_VITIS_ISA");
-  if (wanted && std::strcmp(wanted, vitis::BestKernels().name) != 0) {
-    std::printf("skipped: this processor does not run %s\n", wanted);
-    return 77;
-  }
-  TestCount();
-  TestScan();
-  std::printf("%s: %d failed checks\n", vitis::BestKernels().name, failures);
-  return failures != 0;
+  return checks::Run([] {
+    TestCount();
+    TestScan();
+  });
 }

@@ -1,44 +1,26 @@
 // The kernels against the plainest possible arithmetic: every 16-bit pattern, awkward floats, every layout and split.
 // SPDX-License-Identifier: MIT
-//
-// No framework: prints the first failed checks and their number. ORT_VITIS_ISA picks the copy, as CMake's tests do.
 
 #include "kernels/kernels.h"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <type_traits>
 #include <vector>
 
+#include "checks.h"
+
 namespace {
 
+using checks::BitsOf;
+using checks::Check;
+using checks::FromBits;
 using vitis::BestKernels;
 using vitis::BFloat16;
 using vitis::Blocks;
 using vitis::Float16;
-
-int failures = 0;
-
-void Check(bool good, const char* what, double input, double got, double want) {
-  if (good) return;
-  if (++failures <= 20) std::printf("FAILED %s: input %.9g got %.9g want %.9g\n", what, input, got, want);
-}
-
-uint32_t BitsOf(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
-float FromBits(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
 
 // What a pattern of a 16-bit float with `mantissa` mantissa bits and exponent bias `bias` means, by its
 // definition.
@@ -311,33 +293,28 @@ void TestEveryCount(const char* name) {
 }  // namespace
 
 int main() {
-  const char* wanted = std::getenv("ORT_VITIS_ISA");
-  if (wanted && std::strcmp(wanted, BestKernels().name) != 0) {
-    std::printf("skipped: this processor does not run %s\n", wanted);
-    return 77;
-  }
-  TestEveryPattern<Float16>("float16 patterns");
-  TestEveryPattern<BFloat16>("bfloat16 patterns");
-  TestHalfLayouts<Float16>("float16");
-  TestHalfLayouts<BFloat16>("bfloat16");
-  TestTies<uint8_t>("uint8 ties");
-  TestTies<int8_t>("int8 ties");
-  TestTies<uint16_t>("uint16 ties");
-  TestTies<int16_t>("int16 ties");
-  TestIntegers<uint8_t>("uint8");
-  TestIntegers<int8_t>("int8");
-  TestIntegers<uint16_t>("uint16");
-  TestIntegers<int16_t>("int16");
-  TestIntegers<uint32_t>("uint32");
-  TestIntegers<int32_t>("int32");
-  TestEveryCount<uint8_t>("uint8 counts");
-  TestEveryCount<int8_t>("int8 counts");
-  TestEveryCount<uint16_t>("uint16 counts");
-  TestEveryCount<int16_t>("int16 counts");
-  TestEveryCount<uint32_t>("uint32 counts");
-  TestEveryCount<int32_t>("int32 counts");
-  TestEveryCount<Float16>("float16 counts");
-  TestEveryCount<BFloat16>("bfloat16 counts");
-  std::printf("%s: %d failed checks\n", BestKernels().name, failures);
-  return failures != 0;
+  return checks::Run([] {
+    TestEveryPattern<Float16>("float16 patterns");
+    TestEveryPattern<BFloat16>("bfloat16 patterns");
+    TestHalfLayouts<Float16>("float16");
+    TestHalfLayouts<BFloat16>("bfloat16");
+    TestTies<uint8_t>("uint8 ties");
+    TestTies<int8_t>("int8 ties");
+    TestTies<uint16_t>("uint16 ties");
+    TestTies<int16_t>("int16 ties");
+    TestIntegers<uint8_t>("uint8");
+    TestIntegers<int8_t>("int8");
+    TestIntegers<uint16_t>("uint16");
+    TestIntegers<int16_t>("int16");
+    TestIntegers<uint32_t>("uint32");
+    TestIntegers<int32_t>("int32");
+    TestEveryCount<uint8_t>("uint8 counts");
+    TestEveryCount<int8_t>("int8 counts");
+    TestEveryCount<uint16_t>("uint16 counts");
+    TestEveryCount<int16_t>("int16 counts");
+    TestEveryCount<uint32_t>("uint32 counts");
+    TestEveryCount<int32_t>("int32 counts");
+    TestEveryCount<Float16>("float16 counts");
+    TestEveryCount<BFloat16>("bfloat16 counts");
+  });
 }
