@@ -183,7 +183,7 @@ def _check_valid(model: ModelProto, original: ModelProto, report: Report) -> Non
                 raise
             report.note(f"onnx's shape inference refuses the float model already: {error}")
             settling.check(model)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
         raise SelfCheckError(f"the quantized model is not valid ONNX: {error}") from error
 
 

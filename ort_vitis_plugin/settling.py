@@ -24,20 +24,20 @@ UNLISTED_CONSTANTS_IR = 4
 
 
 def settled(model: ModelProto) -> ModelProto:
-    """The model, a message of ours, as the checker takes it; nothing of it changes where the checker takes it at once.
+    """The model, a message of ours, as the checker takes it.
 
     The default domain is written '', sparse constants are dense, the graph has a name, outputs have types, nodes are
-    sorted (some tools append them in any order), and constants that IR 3 wants listed as inputs may be unlisted.
+    sorted (some tools append them in any order), and constants need not be listed as inputs, as they are up to IR 3.
     """
     _write_default_domain(model)
     _make_dense(model)
     model.graph.name = model.graph.name or "graph"
+    model.ir_version = max(model.ir_version, UNLISTED_CONSTANTS_IR)
     state_types(model)
     try:
         check(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).write_back()
-        in_order.ir_version = max(in_order.ir_version, UNLISTED_CONSTANTS_IR)
         try:
             check(in_order)
         except onnx.checker.ValidationError:

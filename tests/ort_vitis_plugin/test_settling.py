@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 import pytest
-from onnx import GraphProto, ModelProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantFormat
 
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
@@ -131,4 +131,17 @@ def test_outputs_that_inference_cannot_reach_need_no_shape(quant_format: object)
     )
     source.graph.output[0].type.tensor_type.ClearField("shape")
     result = quantize_static(source, None, SAMPLES, quant_format=quant_format)
+    assert "MatMul" in result.report.quantized.values()
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("optimized", [True, False])
+def test_constants_of_ir_3_become_unlisted(listed: bool, optimized: bool) -> None:
+    source = graph("t (float[1,4] x) => (float[1,2] y) { h = MatMul(x, w)\n y = Relu(h) }", 11, {"w": W})
+    if listed:
+        source.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, W.shape))
+    source.ir_version = 3
+    result = quantize_static(source, None, SAMPLES, optimize_model=optimized)
+    assert result.model.ir_version >= 4
+    assert [value.name for value in result.model.graph.input] == ["x"]
     assert "MatMul" in result.report.quantized.values()
