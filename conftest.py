@@ -9,32 +9,18 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pluggy
 import pytest
 from onnx import ModelProto
 
+if TYPE_CHECKING:
+    from tests.models.networks import FeedReader
+
 Feed = dict[str, np.ndarray[Any, Any]]
-
-
-class ListReader:
-    """A calibration reader over samples in memory."""
-
-    def __init__(self, feeds: list[Feed]) -> None:
-        self._feeds = feeds
-        self.rewind()
-
-    def __len__(self) -> int:
-        return len(self._feeds)
-
-    def rewind(self) -> None:
-        self._rest: Iterator[Feed] = iter(self._feeds)
-
-    def get_next(self) -> Feed | None:
-        return next(self._rest, None)
 
 
 @pytest.fixture
@@ -54,13 +40,14 @@ def graph() -> Callable[..., ModelProto]:
 
 
 @pytest.fixture
-def reader() -> Callable[..., ListReader]:
+def reader() -> Callable[..., FeedReader]:
     """``reader(model, samples)``: seeded N(0, 1) samples for every input; ``reader(feeds)``: these samples."""
     from ort_vitis_plugin.testing import random_feeds
+    from tests.models.networks import FeedReader
 
-    def make(source: ModelProto | list[Feed], samples: int = 4, seed: int = 0) -> ListReader:
+    def make(source: ModelProto | list[Feed], samples: int = 4, seed: int = 0) -> FeedReader:
         if isinstance(source, list):
-            return ListReader(source)
-        return ListReader([random_feeds(source, seed + number) for number in range(samples)])
+            return FeedReader(source)
+        return FeedReader([random_feeds(source, seed + number) for number in range(samples)])
 
     return make

@@ -7,8 +7,7 @@ calls that ask for none of them are untouched. ``import ort_vitis_plugin as vai_
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxruntime.quantization import (
     CalibraterBase,
@@ -27,6 +26,7 @@ from onnxruntime.quantization import (
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from .attach import attach, attach_on_import, attached, detach
+from .lazy import lazily
 from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 if TYPE_CHECKING:
@@ -82,11 +82,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the parts that cost time when their first name is used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 
 if TYPE_CHECKING:
     from .floats import quantized_to_float as quantized_to_float
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from .standard_pairs import standard_to_vitis as standard_to_vitis
     from .standard_pairs import vitis_to_standard as vitis_to_standard
 
-# No module may have the name of its function: the import system would put the module in the function's place.
-_MODULES = {
+_HOMES = {
     "qdq_to_qoperator": "qoperator",
     "quantized_to_float": "floats",
     "remove_initializers_from_inputs": "graph_inputs",
@@ -34,9 +34,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES)

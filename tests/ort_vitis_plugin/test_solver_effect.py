@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from conftest import ListReader
+    from tests.models.networks import FeedReader
 
 
 def samples() -> list[dict[str, np.ndarray]]:
@@ -35,7 +35,7 @@ def addition(constant: float) -> ModelProto:
 
 @pytest.mark.parametrize("constant", [1e-4, 1e-10])
 def test_a_tiny_addend_never_clips_what_it_is_added_to(
-    constant: float, reader: Callable[[list[dict[str, np.ndarray]]], ListReader]
+    constant: float, reader: Callable[[list[dict[str, np.ndarray]]], FeedReader]
 ) -> None:
     result = quantize_static(addition(constant), None, reader(samples()), **NPU_CNN)
     assert not result.report.violations
@@ -43,7 +43,7 @@ def test_a_tiny_addend_never_clips_what_it_is_added_to(
     assert result.report.sqnr["y"] > 40
 
 
-def test_an_addend_of_weight_keeps_its_bits(reader: Callable[[list[dict[str, np.ndarray]]], ListReader]) -> None:
+def test_an_addend_of_weight_keeps_its_bits(reader: Callable[[list[dict[str, np.ndarray]]], FeedReader]) -> None:
     result = quantize_static(addition(5.0), None, reader(samples()), **NPU_CNN)
     assert not result.report.moves
     assert result.report.sqnr["y"] > 40

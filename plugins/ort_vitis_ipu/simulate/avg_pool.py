@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import Stage, attribute, transform
 
-from .factor import declines, has_factor, insert_factor
+from .factor import insert_factors
 from .reciprocal import pool_factor
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ def _kernel(graph: Graph, node: NodeProto) -> tuple[int, ...] | None:
     return sides if sides and len(sides) == len(spatial) else None
 
 
+def _factor(graph: Graph, node: NodeProto) -> float | None:
+    kernel = _kernel(graph, node)
+    return None if kernel is None else pool_factor(kernel)
+
+
 @transform(
     "ConvertAvgPoolToDPUVersion",
     stage=Stage.SIMULATE,
@@ -38,16 +43,4 @@ def _kernel(graph: Graph, node: NodeProto) -> tuple[int, ...] | None:
 )
 def avg_pool(graph: Graph, run: Run | None) -> int:
     """Multiply an AveragePool or GlobalAveragePool over n values by n * K / 2^s, what the DPU computes for 1."""
-    count = 0
-    for node in graph.of_type("AveragePool", "GlobalAveragePool"):
-        if has_factor(graph, node) or declines(graph, node, run):
-            continue
-        kernel = _kernel(graph, node)
-        if kernel is None:
-            graph.skip(node, f"the size of {node.input[0]} is not known before run time")
-            continue
-        factor = pool_factor(kernel)
-        if factor != 1.0:
-            insert_factor(graph, node, factor)
-            count += 1
-    return count
+    return insert_factors(graph, run, graph.of_type("AveragePool", "GlobalAveragePool"), _factor)

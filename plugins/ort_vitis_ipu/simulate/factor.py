@@ -9,6 +9,8 @@ import numpy as np
 from onnx import helper
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from onnx import NodeProto
 
     from ort_vitis_plugin.api import Graph, Run
@@ -45,3 +47,20 @@ def insert_factor(graph: Graph, node: NodeProto, factor: float) -> None:
         graph.describe(inner, element_type, graph.shape(out))
     graph.device_output[inner] = out
     graph.device_nodes.add(inner)
+
+
+def insert_factors(
+    graph: Graph, run: Run | None, nodes: Iterable[NodeProto], factor_of: Callable[[Graph, NodeProto], float | None]
+) -> int:
+    """A Mul behind each node, where the factor is known and not 1; returns their number."""
+    count = 0
+    for node in nodes:
+        if has_factor(graph, node) or declines(graph, node, run):
+            continue
+        factor = factor_of(graph, node)
+        if factor is None:
+            graph.skip(node, f"how many values of {node.input[0]} are averaged is not known before run time")
+        elif factor != 1.0:
+            insert_factor(graph, node, factor)
+            count += 1
+    return count

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import Stage, attribute, transform
 
-from .factor import declines, has_factor, insert_factor
+from .factor import insert_factors
 from .reciprocal import mean_factor
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ def _reduced(graph: Graph, node: NodeProto) -> int | None:
     return math.prod(sides) if len(sides) == len(axes) else None
 
 
+def _factor(graph: Graph, node: NodeProto) -> float | None:
+    number = _reduced(graph, node)
+    return None if number is None else mean_factor(number)
+
+
 @transform(
     "ConvertReduceMeanToDPUVersion",
     stage=Stage.SIMULATE,
@@ -51,16 +56,4 @@ def _reduced(graph: Graph, node: NodeProto) -> int | None:
 )
 def reduce_mean(graph: Graph, run: Run | None) -> int:
     """Multiply a ReduceMean over n values by n * K / 2^s, what the DPU computes for 1."""
-    count = 0
-    for node in graph.of_type("ReduceMean"):
-        if has_factor(graph, node) or declines(graph, node, run):
-            continue
-        number = _reduced(graph, node)
-        if number is None:
-            graph.skip(node, f"how many values of {node.input[0]} are averaged is not known before run time")
-            continue
-        factor = mean_factor(number)
-        if factor != 1.0:
-            insert_factor(graph, node, factor)
-            count += 1
-    return count
+    return insert_factors(graph, run, graph.of_type("ReduceMean"), _factor)
