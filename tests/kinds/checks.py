@@ -40,6 +40,7 @@ CONFIGURATIONS: dict[str, Arguments] = {
     "documented default": {},
     "non-overflow": {**POWERS, **U8S8, "calibrate_method": PowerOfTwoMethod.NonOverflow},
     "npu": {**U8S8, "enable_dpu": True},
+    "npu raw": {**U8S8, "enable_dpu": True, "optimize_model": False},
     "npu with cle": {**S8S8, "enable_dpu": True, "include_cle": True},
     "qoperator": {**U8S8, **FLOAT_SCALES, "quant_format": QuantFormat.QOperator, "reduce_range": True},
     "fix neuron": {**POWERS, **S8S8, "quant_format": VitisQuantFormat.FixNeuron},

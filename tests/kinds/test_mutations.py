@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -17,15 +18,18 @@ from tests.models import networks
 
 from .checks import CONFIGURATIONS, Feed, run_at, samples
 from .graphs import GRAPHS
-from .mutations import MUTATIONS
+from .mutations import LAST, MUTATIONS, OTHERS
+from .rewriting import copied
 
 SAME = 60.0  # decibels between two quantized models
+NEAR = 3.0  # decibels that another network may lose against float; one with more left in float loses less
+GOOD = 35.0  # decibels that are enough
 TRAINED = ("digits", "depthwise_skewed", "halves", "transformer")
 ONE_BY_ONE = [name for name in GRAPHS if not name.startswith(("names: equal", "opsets: 7"))]
-CONFIGURED = ("u8s8", "npu", "per channel", "documented default", "fix neuron")
+CONFIGURED = ("u8s8", "npu", "per channel", "documented default", "fix neuron", "npu with cle", "qoperator", "npu raw")
 REFUSED = ("ModelError", "UnsupportedError")  # before work; a SelfCheckError would be a wrong model of ours
-SEEDS = range(500)
-QUICK = 24
+SEEDS = range(600)
+QUICK = 48
 
 
 def _network(seed: int) -> str:
@@ -48,22 +52,41 @@ def _quantized(name: str, configuration: str) -> ModelProto | str:
     return _quantize(model, feeds, configuration)
 
 
-def _quantize(model: ModelProto, feeds: tuple[Feed, ...], configuration: str) -> ModelProto | str:
+def _quantize(model: ModelProto | str, feeds: tuple[Feed, ...], configuration: str) -> ModelProto | str:
+    arguments = CONFIGURATIONS[configuration]
+    # Whether this CPU saturates depends on which nodes onnxruntime fuses.
+    options = {**arguments.get("extra_options", {}), "AvoidSaturation": False}
     try:
-        return quantize_static(model, None, list(feeds), **CONFIGURATIONS[configuration]).model
+        return quantize_static(model, None, list(feeds), **{**arguments, "extra_options": options}).model
     except QuantizationError as error:
         return type(error).__name__
 
 
 def _mutated(model: ModelProto, seed: int) -> tuple[ModelProto, list[str]]:
+    """One mutation after the other by the seed, and others by chance."""
     random = np.random.default_rng(seed)
-    chosen = [list(MUTATIONS)[seed % len(MUTATIONS)]]
-    chosen += [name for name in MUTATIONS if name not in chosen and random.random() < 0.15]
-    # A function body or a branch hides its nodes from other mutations: these two come last.
-    chosen.sort(key=lambda name: (name == "if", name == "functions"))
+    everything = MUTATIONS | OTHERS
+    chosen = [list(everything)[seed % len(everything)]]
+    chosen += [name for name in MUTATIONS if name not in chosen and random.random() < 0.08]
+    chosen.sort(key=lambda name: LAST.index(name) if name in LAST else -1)
     for name in chosen:
-        model = MUTATIONS[name](model, random)
+        model = everything[name](model, random)
     return model, chosen
+
+
+def _to_float(name: str, found: list[dict[str, np.ndarray]]) -> float:
+    """The least SQNR of any output against the float model."""
+    model, feeds = _original(name)
+    unnamed = copied(model)
+    for node in unnamed.graph.node:
+        node.name = ""
+    pairs = [
+        (value, got[output])
+        for wanted, got in zip(run_at(unnamed, feeds), found, strict=True)
+        for output, value in wanted.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    ]
+    return min((sqnr_db(wanted, got) for wanted, got in pairs), default=np.inf)
 
 
 def check(seed: int) -> None:
@@ -71,17 +94,23 @@ def check(seed: int) -> None:
     model, feeds = _original(name)
     mutated, steps = _mutated(model, seed)
     what = f"{name}, {configuration}, {' + '.join(steps)}"
+    before = mutated.SerializeToString(deterministic=True)
     expected, found = _quantized(name, configuration), _quantize(mutated, feeds, configuration)
+    assert mutated.SerializeToString(deterministic=True) == before, f"{what}: the caller's model was changed"
     if isinstance(found, str):
         assert found in (expected, *REFUSED), f"{what}: {found}"
         return
     assert not isinstance(expected, str), f"{what}: {expected} without the mutation"
-    pairs = zip(run_at(expected, feeds), run_at(found, feeds), strict=True)
-    for wanted, got in pairs:
-        assert list(wanted) == list(got), what
-        for output, value in wanted.items():
-            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.array_equal(value, got[output]):
-                decibels = sqnr_db(value, got[output])
+    wanted, got = run_at(expected, feeds), run_at(found, feeds)
+    if steps[-1] in OTHERS or steps[0] in OTHERS:
+        decibels = _to_float(name, got)
+        assert decibels >= min(_to_float(name, wanted) - NEAR, GOOD), f"{what}: {decibels:.1f} dB to float"
+        return
+    for one, other in zip(wanted, got, strict=True):
+        assert list(one) == list(other)[: len(one)], what
+        for output, value in one.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.array_equal(value, other[output]):
+                decibels = sqnr_db(value, other[output])
                 assert decibels > SAME, f"{what}: {output} differs by {decibels:.1f} dB"
 
 
@@ -94,3 +123,15 @@ def test_a_mutated_graph_gives_the_same_result(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS[QUICK:])
 def test_every_mutated_graph_gives_the_same_result(seed: int) -> None:
     check(seed)
+
+
+@pytest.mark.parametrize("name", ["shared: weight of Gemm with and without transB", "ends: an output twice read"])
+def test_weights_in_another_file(name: str, tmp_path: Path) -> None:
+    model, feeds = _original(name)
+    path = str(tmp_path / "model.onnx")
+    onnx.save(copied(model), path, save_as_external_data=True, size_threshold=0)
+    expected, found = _quantized(name, "npu"), _quantize(path, feeds, "npu")
+    assert isinstance(expected, ModelProto)
+    assert isinstance(found, ModelProto)
+    for one, other in zip(run_at(expected, feeds), run_at(found, feeds), strict=True):
+        assert all(np.array_equal(one[output], other[output]) for output in one)
