@@ -1,0 +1,87 @@
+"""One tensor as it will be quantized: its part, its type, its scale and zero point, and what an error costs it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics import position_of, scale_of
+
+if TYPE_CHECKING:
+    from ..types import QType
+
+
+class Role(Enum):
+    """How a tensor takes part: data that flows, a constant operand, or a bias."""
+
+    ACTIVATION = "activation"
+    WEIGHT = "weight"
+    BIAS = "bias"
+
+
+class Curve(Protocol):
+    """A tensor's squared error as a function of its position."""
+
+    def best(self) -> int:
+        """The position of least error; of equal ones the larger step."""
+        ...
+
+    def error(self, position: int) -> float:
+        """Squared error at 2^-position over the tensor's energy."""
+        ...
+
+    def zero_point(self, position: int) -> int:
+        """The zero point that goes with the position."""
+        ...
+
+
+@dataclass(frozen=True)
+class Int32Bias:
+    """The bias of ``node`` has scale x * w * beta, so that the accumulator takes it as it is."""
+
+    node: str
+    x: str
+    w: str
+    beta: float = 1.0
+
+
+@dataclass
+class Conversion:
+    """Some consumers read the tensor in another type (mixed precision): their parameters and names."""
+
+    kind: QType
+    scale: NDArray[np.float32]
+    zero_point: NDArray[np.int64]
+    receivers: frozenset[str] | None = None
+
+
+@dataclass
+class TensorPlan:
+    """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``."""
+
+    name: str
+    role: Role
+    kind: QType
+    scale: NDArray[np.float32]
+    zero_point: NDArray[np.int64]
+    axis: int | None = None
+    curve: Curve | None = None
+    fixed: bool = False
+    derived: Int32Bias | None = None
+    conversion: Conversion | None = None
+
+    @property
+    def position(self) -> int | None:
+        """p where the scale is the scalar 2^-p, else None."""
+        return position_of(float(self.scale)) if self.scale.ndim == 0 and self.derived is None else None
+
+    def move(self, position: int) -> None:
+        """Take step 2^-position and the zero point that goes with it."""
+        self.scale = np.asarray(scale_of(position), dtype=np.float32)
+        if self.curve is not None:
+            self.zero_point = np.asarray(self.curve.zero_point(position), dtype=np.int64)
