@@ -12,7 +12,8 @@ from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
 from ort_vitis_plugin.numerics import along, quantize
 from ort_vitis_plugin.types import qtype
 
-from .quantized_ops import CONTRIB, EIGHT_BITS, WRITERS, Codes, Site, Written
+from .quantized_ops import WRITERS
+from .sites import CONTRIB, EIGHT_BITS, Codes, Site, Written
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -1,159 +1,32 @@
 """The operators that onnxruntime's CPU runs on 8-bit codes, as written for one float operator between pairs.
 
-y = quantize(op(dequantize(x), ...)) becomes one node where a kernel for the types exists. Activations of a node have
-one type; weights are uint8 or int8 beside uint8 activations, int8 beside int8 ones (1.20.1 and 1.32.0 alike).
+y = quantize(op(dequantize(x), ...)) becomes one node where a kernel for the types exists.
 """
-
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
 from ort_vitis_plugin.numerics import dequantize, quantize
 from ort_vitis_plugin.types import qtype
 
-if TYPE_CHECKING:
-    from onnx import NodeProto
-
-    from ort_vitis_plugin.graph import Graph
-
-CONTRIB = "com.microsoft"
-EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
-# x * w is computed in float32 by whoever wrote the model: it differs from ours by its rounding.
-SCALE_TOLERANCE = 1e-5
-
-
-@dataclass(frozen=True)
-class Codes:
-    """A quantized tensor: its codes, the constants that say what they stand for, and the values of those.
-
-    ``scale`` and ``zero_point`` are scalars, or vectors along ``axis``.
-    """
-
-    tensor: str
-    element_type: int
-    scale_name: str
-    zero_name: str
-    scale: NDArray[np.float32]
-    zero_point: NDArray[Any]
-    axis: int | None = None
-
-    @property
-    def triple(self) -> list[str]:
-        return [self.tensor, self.scale_name, self.zero_name]
-
-    def has_meaning_of(self, other: Codes) -> bool:
-        """Whether equal codes stand for equal numbers."""
-        return (
-            self.element_type == other.element_type
-            and self.axis is other.axis is None
-            and float(self.scale) == float(other.scale)
-            and int(self.zero_point) == int(other.zero_point)
-        )
-
-
-@dataclass(frozen=True)
-class Site:
-    """A float operator with the codes behind its inputs and those that its outputs are turned into."""
-
-    graph: Graph
-    node: NodeProto
-    inputs: Sequence[Codes | None]
-    outputs: Sequence[Codes | None]
-
-    def input(self, number: int) -> Codes | None:
-        return self.inputs[number] if number < len(self.inputs) else None
-
-    def has_input(self, number: int) -> bool:
-        return len(self.node.input) > number and bool(self.node.input[number])
-
-
-@dataclass(frozen=True)
-class Written:
-    """The node to write; attributes of the float one stay except those dropped."""
-
-    op_type: str
-    inputs: Sequence[str]
-    domain: str = ""
-    attributes: dict[str, Any] = field(default_factory=dict)
-    dropped: tuple[str, ...] = ()
-
-
-Writer = Callable[[Site], "Written | str"]
-
-
-# ---------------------------------------------------------------------- conditions
-
-
-def _activations(site: Site, *numbers: int) -> tuple[list[Codes], Codes] | str:
-    """The codes of these inputs and of the output, if all have one type and one scale each."""
-    found = [site.input(number) for number in numbers]
-    y = site.outputs[0]
-    codes = [each for each in found if each is not None]
-    if len(codes) != len(found):
-        return "an input is not 8-bit codes behind a DequantizeLinear"
-    if y is None:
-        return "the output does not go to one QuantizeLinear alone"
-    if any(each.axis is not None for each in (*codes, y)):
-        return "an activation has a scale for each channel"
-    if any(each.element_type != y.element_type for each in codes):
-        return "inputs and output have different types"
-    return codes, y
-
-
-def _weighted(site: Site, axis: int) -> tuple[Codes, Codes, Codes] | str:
-    """Activation, weight and output of an operator whose weight may have scales along ``axis``."""
-    ends = _activations(site, 0)
-    if isinstance(ends, str):
-        return ends
-    (x,), y = ends
-    w = site.input(1)
-    if w is None or w.element_type not in EIGHT_BITS:
-        return "the weight is not 8-bit codes behind a DequantizeLinear"
-    if x.element_type == TensorProto.INT8 != w.element_type:
-        return "no kernel takes int8 activations with uint8 weights"
-    if w.axis is None:
-        return x, w, y
-    shape = site.graph.shape(w.tensor)
-    if shape is None or w.axis % len(shape) != axis % len(shape):
-        return "the weight's scales lie along another axis than its outputs"
-    if (w.zero_point != w.zero_point.flat[0]).any():
-        return "the weight's channels have different zero points"
-    return x, w, y
-
-
-def _bias(site: Site, scale: NDArray[Any]) -> str | None:
-    """The int32 codes of input 2 if they count in ``scale``; '' without a bias, None if they do not fit."""
-    if not site.has_input(2):
-        return ""
-    b = site.input(2)
-    if b is None or b.element_type != TensorProto.INT32 or b.zero_point.any():
-        return None
-    if b.scale.size != scale.size and 1 not in (b.scale.size, scale.size):
-        return None
-    return b.tensor if np.allclose(b.scale, scale, rtol=SCALE_TOLERANCE, atol=0) else None
-
-
-NO_BIAS = "the bias is not int32 with the scale of the products"
+from .sites import CONTRIB, EIGHT_BITS, NO_BIAS, Site, Writer, Written, activations, bias, weighted
 
 # ---------------------------------------------------------------------- products
 
 
 def conv(site: Site) -> Written | str:
     """QLinearConv: y = x * w + b, b counted in x_scale * w_scale."""
-    operands = _weighted(site, 0)
+    operands = weighted(site, 0)
     if isinstance(operands, str):
         return operands
     x, w, y = operands
-    b = _bias(site, x.scale.astype(np.float64) * w.scale)
+    b = bias(site, x.scale.astype(np.float64) * w.scale)
     if b is None:
         return NO_BIAS
     return Written("QLinearConv", [*x.triple, *w.triple, y.scale_name, y.zero_name, *([b] if b else [])])
@@ -161,7 +34,7 @@ def conv(site: Site) -> Written | str:
 
 def matmul(site: Site) -> Written | str:
     """QLinearMatMul, with scales for each column of a matrix."""
-    operands = _weighted(site, -1)
+    operands = weighted(site, -1)
     if isinstance(operands, str):
         return operands
     x, w, y = operands
@@ -172,14 +45,14 @@ def matmul(site: Site) -> Written | str:
 
 def gemm(site: Site) -> Written | str:
     """QGemm: alpha * A * B + C; C counts in alpha * a_scale * b_scale, beta included."""
-    operands = _weighted(site, 0 if attribute(site.node, "transB", 0) else 1)
+    operands = weighted(site, 0 if attribute(site.node, "transB", 0) else 1)
     if isinstance(operands, str):
         return operands
     a, b, y = operands
     alpha, beta = attribute(site.node, "alpha", 1.0), attribute(site.node, "beta", 1.0)
     c: str | None = ""
     if site.has_input(2):
-        c = _bias(site, a.scale.astype(np.float64) * b.scale * (alpha / beta)) if beta else None
+        c = bias(site, a.scale.astype(np.float64) * b.scale * (alpha / beta)) if beta else None
     if c is None:
         return NO_BIAS
     return Written("QGemm", [*a.triple, *b.triple, c, y.scale_name, y.zero_name], CONTRIB, dropped=("beta",))
@@ -190,7 +63,7 @@ def gemm(site: Site) -> Written | str:
 
 def _unary(op_type: str, **attributes: Any) -> Writer:
     def write(site: Site) -> Written | str:
-        ends = _activations(site, 0)
+        ends = activations(site, 0)
         if isinstance(ends, str):
             return ends
         (x,), y = ends
@@ -201,7 +74,7 @@ def _unary(op_type: str, **attributes: Any) -> Writer:
 
 def _binary(op_type: str) -> Writer:
     def write(site: Site) -> Written | str:
-        ends = _activations(site, 0, 1)
+        ends = activations(site, 0, 1)
         if isinstance(ends, str):
             return ends
         (a, b), y = ends
@@ -233,7 +106,7 @@ def concat(site: Site) -> Written | str:
     """QLinearConcat needs two inputs; one passes its codes on."""
     if len(site.node.input) == 1:
         return move(site)
-    ends = _activations(site, *range(len(site.node.input)))
+    ends = activations(site, *range(len(site.node.input)))
     if isinstance(ends, str):
         return ends
     parts, y = ends
@@ -242,7 +115,7 @@ def concat(site: Site) -> Written | str:
 
 def where(site: Site) -> Written | str:
     """QLinearWhere; the condition is no number."""
-    ends = _activations(site, 1, 2)
+    ends = activations(site, 1, 2)
     if isinstance(ends, str):
         return ends
     (a, b), y = ends

@@ -25,6 +25,7 @@ ORT_INTERNALS = {
     "ort_vitis_plugin.calibrator",
     "ort_vitis_plugin.demo.data",
     "ort_vitis_plugin.doors",
+    "ort_vitis_plugin.indexed_model",
     "ort_vitis_plugin.legacy.calibrating",
     "ort_vitis_plugin.legacy.quantizer",
     "ort_vitis_plugin.legacy.quantizing",

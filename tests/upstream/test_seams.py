@@ -180,7 +180,7 @@ def test_attributes() -> None:
 
 def test_handlers_ask_nothing_that_our_model_answers_by_searching() -> None:
     """ORT's QDQ handlers reach the model only through what `IndexedModel` answers from its index."""
-    from ort_vitis_plugin.quantizer import IndexedModel
+    from ort_vitis_plugin.indexed_model import IndexedModel
 
     handlers = {*resolve("registry:QDQRegistry").values(), resolve("operators.qdq_base_operator:QDQOperatorBase")}
     asked = set()
