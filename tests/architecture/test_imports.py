@@ -20,6 +20,7 @@ BUNDLED = sorted(folder.name for folder in PLUGINS.glob("ort_vitis_*"))
 ORT_INTERNALS = {
     "ort_vitis_plugin",
     "ort_vitis_plugin.api",
+    "ort_vitis_plugin.arguments",
     "ort_vitis_plugin.attach",
     "ort_vitis_plugin.calibration_ranges",
     "ort_vitis_plugin.calibrator",
