@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from . import saturation
+from .graph import subgraphs
 from .numerics import along, quantize
 from .parameters import by_channel
 from .plan import Plan, Role, TensorPlan
@@ -34,6 +35,9 @@ MADE = (
     "_DequantizeLinear",
     "_DequantizeLinear_Output",
 )
+
+# onnxruntime carries a pair on through these, and aborts the process where it then meets a body that reads the tensor.
+CARRYING = frozenset({"MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
 
 
 class Emission:
@@ -68,6 +72,9 @@ class Emission:
     def _activation(self, planned: TensorPlan) -> None:
         name = planned.name
         source, readers, is_output = self._open(name)
+        for reader in [reader for reader in readers if self._carries_into_a_body(reader)]:
+            readers.remove(reader)
+            self._read(reader, name, source)
         owner = self._owner(planned)
         if planned.conversion is not None:
             self._converted(planned, owner, source, readers, is_output)
@@ -82,6 +89,14 @@ class Emission:
         end = self._pair(planned, owner, source, name if is_output else "", "")
         for reader in readers:
             self._read(reader, name, end)
+
+    def _carries_into_a_body(self, node: NodeProto) -> bool:
+        """Whether the node, itself float, stands between a pair and a body; it then reads what the pair reads."""
+        if node.op_type not in CARRYING:
+            return False
+        ends = [name for name in node.output if name and self.plan.of(name) is None]
+        readers = [reader for name in ends for reader in self.graph.consumers(name)]
+        return any(any(subgraphs(reader)) or self._carries_into_a_body(reader) for reader in readers)
 
     def _open(self, name: str) -> tuple[str, list[NodeProto], bool]:
         """The tensor to quantize, its readers, and whether it is a graph output (its name then goes to the pair)."""

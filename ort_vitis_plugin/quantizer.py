@@ -133,7 +133,10 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
             node = self.graph.stands_for.get(node.name, node)
             if self.should_quantize_node(node):
                 self.marked_nodes[node.name] = node
-                self._handler(node).quantize()
+        waiting = [node for node in self.marked_nodes.values() if not self._marks(node)]
+        # What moves data is quantized where its input is; another reader may have marked that one later.
+        for node in waiting:
+            self._marks(node)
         return Planner(self).plan()
 
     def emit(self, plan: Plan) -> ModelProto:
@@ -235,6 +238,12 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         while tensor_name in self.graph.device_output:
             tensor_name = self.graph.device_output[tensor_name]
         return tensor_name
+
+    def _marks(self, node: NodeProto) -> bool:
+        """Let the handler of the node mark its tensors; whether it marked any."""
+        before = len(self.tensors_to_quantize) + len(self.bias_to_quantize)
+        self._handler(node).quantize()
+        return len(self.tensors_to_quantize) + len(self.bias_to_quantize) > before
 
     def _handler(self, node: NodeProto) -> Any:
         self._node = node
