@@ -13,6 +13,7 @@ from onnx.external_data_helper import load_external_data_for_model
 
 from . import weights
 from .errors import ModelError, ModelNotFoundError, OptionTypeError, OutputError
+from .memory import give_back
 
 if TYPE_CHECKING:
     from .request import Request
@@ -28,7 +29,9 @@ def load_aside(source: object) -> ModelProto:
     """The model in a message of its own, its large weights beside it."""
     if isinstance(source, ModelProto):
         return weights.set_aside(_not_empty(source))
-    return weights.set_aside(load_model(source))
+    model = weights.set_aside(load_model(source))
+    give_back()  # the message as it was read
+    return model
 
 
 def _not_empty(model: ModelProto) -> ModelProto:

@@ -14,6 +14,7 @@ from onnx import ModelProto
 
 from . import weights
 from .graph import body_names
+from .memory import give_back
 from .named import names_in_use
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
             return None
         optimized = onnx.load(str(path), load_external_data=False)
         optimized = weights.read_aside(optimized, path.parent, model.graph.initializer)
+    give_back()
     # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
     kept = {entry.domain or "": entry.version for entry in model.opset_import}
     used = {node.domain for node in optimized.graph.node}

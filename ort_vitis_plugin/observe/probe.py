@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .seen import Configure
 
 # A session made from bytes can be told where external data lies.
+PACKED = 1 << 28  # bytes of weights
 _FINDS_EXTERNAL_DATA = tuple(int(part) for part in ort.__version__.split(".")[:2]) >= (1, 21)
 
 
@@ -109,14 +110,18 @@ class Probe:
                 )
 
     def _prepare(self, configure: Configure | None) -> tuple[ort.SessionOptions, ModelProto]:
-        """Basic optimisation: layout changes around every observed tensor would cost more than they save."""
+        """Basic optimisation: layout changes around every observed tensor would cost more than they save. Where
+        weights fill much of the memory they are not packed for speed: that would be a third copy of them."""
         options = ort.SessionOptions()
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
         if self.folder:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self.folder))
         if configure:
             configure(options)
-        return options, weights.set_aside(self.model)
+        model = weights.set_aside(self.model)
+        if weights.size(model) > PACKED:
+            options.add_session_config_entry("session.disable_prepacking", "1")
+        return options, model
 
 
 def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
