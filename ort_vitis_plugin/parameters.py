@@ -54,7 +54,7 @@ def affine(low: float, high: float, kind: QType, limits: tuple[int, int], *, sym
         zero = 0
     if not scale >= _TINY:
         scale = scale_of(ZERO_POSITION) if scale == 0 else _TINY
-        zero = kind.symmetric_zero_point() if symmetric else min(max(0, qmin), qmax)
+        zero = zero if symmetric else min(max(0, qmin), qmax)
     elif not symmetric:
         zero = min(max(round(qmin - low / scale), qmin), qmax)
     return Affine(np.asarray(scale, dtype=np.float32), np.asarray(zero, dtype=np.int64))

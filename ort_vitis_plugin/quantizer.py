@@ -200,10 +200,15 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         super().quantize_weight_tensor(tensor_name)
 
     def quantize_weight_tensor_per_channel(self, tensor_name: str, axis: int) -> None:
+        known = self.tensors_to_quantize.get(tensor_name)
+        if self._node.op_type == "MatMul" and not self._holds_columns(tensor_name):
+            if known is not None and known.axis is not None:
+                tensor_name = self._own_copy(tensor_name, slice(2))
+            self.quantize_weight_tensor(tensor_name)
+            return
         if not self.is_valid_quantize_weight(tensor_name):
             self.quantize_weight_tensor(tensor_name)
             return
-        known = self.tensors_to_quantize.get(tensor_name)
         if known is not None and known.axis != axis:
             tensor_name = self._own_copy(tensor_name, slice(2))
         self.tensors_to_quantize[tensor_name] = QDQTensorQuantInfo(
@@ -249,6 +254,14 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         self._node = node
         handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage) or QDQOperatorBase
         return indexed(cast(Hashable, handler))(self, node)
+
+    def _holds_columns(self, tensor_name: str) -> bool:
+        """Whether the MatMul has a scale for each column of the constant: of a matrix on its right.
+
+        onnxruntime's kernels take one scale for the left operand, and no list of scales for stacked matrices.
+        """
+        left, right = self._node.input
+        return tensor_name == right != left and len(self.graph.shape(right) or ()) == 2
 
     def _own_copy(self, tensor_name: str, where: slice) -> str:
         """Give some inputs of the node being marked a constant of their own, where others need other parameters."""

@@ -67,6 +67,6 @@ class Biases:
         if (factor > 1).any():
             low = (w.kind.min - w.zero_point) * w.scale.astype(np.float64)
             w.scale = np.asarray(w.scale * factor, dtype=np.float32)
-            if w.zero_point.any():
+            if w.zero_point.any() and w.axis is None:  # the channels of a weight have one zero point
                 w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
             self.run.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")
