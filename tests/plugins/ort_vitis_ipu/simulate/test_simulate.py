@@ -322,8 +322,7 @@ SOURCES = {
 }
 
 
-@pytest.fixture(scope="module")
-def run() -> Run:
+def asked(**arguments: Any) -> Run:
     request = Request(
         "model.onnx",
         None,
@@ -332,8 +331,8 @@ def run() -> Run:
         PowerOfTwoMethod.MinMSE,
         QuantType.QUInt8,
         QuantType.QInt8,
-        nodes_to_exclude=("n",),
         given={"EnableDPU": True},
+        **arguments,
     )
     return Run(request, Catalog(new_manager(entry_points=False)))
 
@@ -360,25 +359,14 @@ def test_softmax_is_quantized_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize("key", SOURCES)
-def test_what_the_request_leaves_float_is_not_simulated(key: str, run: Run) -> None:
+def test_what_the_request_leaves_float_is_not_simulated(key: str) -> None:
     edited = Graph(model(SOURCES[key]))
-    assert STEPS[key](edited, run) == 0
+    assert STEPS[key](edited, asked(nodes_to_exclude=("n",))) == 0
     assert [skip.reason for skip in edited.skips] == ["in nodes_to_exclude"]
 
 
 def test_who_selects_sigmoid_selects_what_stands_for_it() -> None:
-    request = Request(
-        "model.onnx",
-        None,
-        None,
-        QuantFormat.QDQ,
-        PowerOfTwoMethod.MinMSE,
-        QuantType.QUInt8,
-        QuantType.QInt8,
-        op_types=("Sigmoid",),
-        given={"EnableDPU": True},
-    )
-    run = Run(request, Catalog(new_manager(entry_points=False)))
+    run = asked(op_types=("Sigmoid",))
     edited = Graph(model(SOURCES[SIGMOID]))
     assert STEPS[SIGMOID](edited, run) == 1
     assert run.refusal(next(iter(edited))) is None
