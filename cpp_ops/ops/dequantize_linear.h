@@ -20,18 +20,13 @@ class DequantizeLinearOp {
   explicit DequantizeLinearOp(const NodeInfo& info) : axis_(AxisOf(info)) {}
 
   void Compute(const Context& context) const {
-    const Tensor x = context.Input(0);
-    const Tensor scale = context.Input(1);
-    const Tensor zero_point = context.Input(2);
-    const Blocks blocks = MakeBlocks(x, scale, zero_point, axis_);
-    const float* scales = scale.data<float>();
-    CheckScales(scales, scale.size);
-    const T* in = x.data<T>();
-    const T* zero_points = zero_point.data<T>();
-    float* out = context.Output<float>(0, x.shape);
+    const Operands<T> operands(context, axis_);
+    const T* in = operands.x.template data<T>();
+    float* out = context.Output<float>(0, operands.x.shape);
     const auto dequantize = BestKernels().of<T>().dequantize;
-    context.ParallelFor(
-        x.size, [&](size_t begin, size_t end) { dequantize(in, out, scales, zero_points, blocks, begin, end); });
+    context.ParallelFor(operands.x.size, [&](size_t begin, size_t end) {
+      dequantize(in, out, operands.scales, operands.zero_points, operands.blocks, begin, end);
+    });
   }
 
   static void InferShape(const ShapeContext& context) { context.OutputLikeInput(ort::kFloat); }

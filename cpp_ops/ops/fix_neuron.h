@@ -44,24 +44,18 @@ class FixNeuronOp {
   }
 
   void Compute(const Context& context) const {
-    const Tensor x = context.Input(0);
-    const Tensor scale = context.Input(1);
-    const Tensor zero_point = context.Input(2);
-    const Blocks blocks = MakeBlocks(x, scale, zero_point, axis_);
-    const float* scales = scale.data<float>();
-    CheckScales(scales, scale.size);
-    const T* zero_points = zero_point.data<T>();
-    std::vector<double> low(scale.size, low_);
-    std::vector<double> high(scale.size, high_);
-    for (size_t i = 0; zero_points && i < scale.size; ++i) {
-      low[i] -= static_cast<double>(zero_points[i]);
-      high[i] -= static_cast<double>(zero_points[i]);
+    const Operands<T> operands(context, axis_);
+    std::vector<double> low(operands.scale.size, low_);
+    std::vector<double> high(operands.scale.size, high_);
+    for (size_t i = 0; operands.zero_points && i < operands.scale.size; ++i) {
+      low[i] -= static_cast<double>(operands.zero_points[i]);
+      high[i] -= static_cast<double>(operands.zero_points[i]);
     }
-    const float* in = x.data<float>();
-    float* out = context.Output<float>(0, x.shape);
+    const float* in = operands.x.template data<float>();
+    float* out = context.Output<float>(0, operands.x.shape);
     const auto fix_neuron = BestKernels().fix_neuron;
-    context.ParallelFor(x.size, [&](size_t begin, size_t end) {
-      fix_neuron(in, out, scales, low.data(), high.data(), blocks, begin, end);
+    context.ParallelFor(operands.x.size, [&](size_t begin, size_t end) {
+      fix_neuron(in, out, operands.scales, low.data(), high.data(), operands.blocks, begin, end);
     });
   }
 

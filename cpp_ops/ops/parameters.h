@@ -59,6 +59,23 @@ inline Blocks MakeBlocks(const Tensor& x, const Tensor& scale, const Tensor& zer
   return blocks;
 }
 
+// What such a node reads: x, scales that are good, zero points (nullptr without any), and where in x each scale holds.
+template <class T>
+struct Operands {
+  Operands(const Context& context, int64_t axis)
+      : x(context.Input(0)), scale(context.Input(1)), zero_point(context.Input(2)) {
+    blocks = MakeBlocks(x, scale, zero_point, axis);
+    CheckScales(scales, scale.size);
+  }
+
+  Tensor x;
+  Tensor scale;
+  Tensor zero_point;
+  const float* scales = scale.data<float>();
+  const T* zero_points = zero_point.data<T>();
+  Blocks blocks;
+};
+
 inline int64_t AxisOf(const NodeInfo& info) {
   int64_t axis = 1;  // ONNX's default
   info.Get("axis", &axis);
