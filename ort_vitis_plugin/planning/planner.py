@@ -15,6 +15,7 @@ from .biases import Biases
 from .chooser import Chooser
 from .clipping import clip_limits
 from .fusing import fuse, remove_activations
+from .vanishing import keep_divisors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Planner:
                     self.result.provider[name] = provider
             else:
                 self.run.report.note(f"{name} was never computed in calibration; it stays float")
+        keep_divisors(self.q, self.result)
         Biases(self.choose, self.result, self.not_data).plan()
         fuse(self.q, self.result)
         remove_activations(self.q, self.result)
