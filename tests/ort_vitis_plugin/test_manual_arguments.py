@@ -442,7 +442,7 @@ BROKEN: dict[str, tuple[str, Draw]] = {
     "AdjustShiftWrite": ("y = Mul(x, z)", apart),
     "AdjustHardSigmoid": ("h = Mul(x, much) y = HardSigmoid<alpha = 0.16666667>(h)", plain),
     "AdjustShiftSwish": ("h = HardSigmoid<alpha = 0.16666667>(x) y = Mul(x, h)", negative),
-    "AlignConcat": ("h = Mul(x, much) y = Concat<axis = 1>(h, z)", plain),
+    "AlignConcat": ("h = Mul(x, some) y = Concat<axis = 1>(h, z)", plain),  # far more would ruin z: the rule gives way
     "AlignPool": ("h = Relu(x) y = GlobalAveragePool(h)", plain),
 }
 
@@ -454,6 +454,7 @@ def rule_moves(key: str, **options: Any) -> set[str]:
         "tiny": normal(4, 4, 1, 1) * np.float32(1e-4),
         "huge": np.float32([60, -60, 30, -30]),
         "much": np.array(4000, np.float32),
+        "some": np.array(8, np.float32),
         "little": np.array(1 / 4000, np.float32),
     }
     used = {name: value for name, value in constants.items() if name in text}
