@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import options as option_parser
 from .call_options import CallOptions
 from .declarations import ScaleFormat
-from .errors import OptionError, OptionTypeError, UnknownNameError
+from .errors import OptionError, OptionTypeError, UnknownNameError, UnsupportedError
 from .report import Report
 from .types import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
 
@@ -134,8 +134,8 @@ class Run:
         self.method: Calibrator = catalog.calibrator(
             call.method if call.method is not None else self.request.calibrate_method
         )
-        self.activation: QType = qtype(self.request.activation_type)
-        self.weight: QType = qtype(self.request.weight_type)
+        self.activation: QType = _kind("activation_type", self.request.activation_type)
+        self.weight: QType = _kind("weight_type", self.request.weight_type)
         self.op_types = frozenset(self.request.op_types) or self._default_op_types()
         self.report.configuration = {
             "target": self.target.name,
@@ -191,6 +191,13 @@ def _configured(request: Request, catalog: Catalog) -> Request:
         for changed in catalog.manager.subset_hook_caller("vitis_configure", others)(request=request):
             request = changed if changed is not None else request
     return request
+
+
+def _kind(argument: str, value: object) -> QType:
+    try:
+        return qtype(value)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{argument}: {error}") from error
 
 
 def _target_name(given: Mapping[str, object]) -> str:

@@ -45,6 +45,9 @@ def check_request(run: Run) -> None:
         )
     if run.options["BlockSize"]:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
+    percentile = run.options["CalibPercentile"]
+    if percentile is not None and not 0 <= percentile <= 100:
+        raise OptionError(f"CalibPercentile={percentile!r} is no percentage; it lies between 0 and 100")
     _check_providers(run)
     check_range_file(run)
 

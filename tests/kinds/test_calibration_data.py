@@ -12,7 +12,7 @@ from onnx import ModelProto
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod
-from ort_vitis_plugin.errors import CalibrationError
+from ort_vitis_plugin.errors import CalibrationError, OptionError, UnsupportedError
 
 from .checks import Feed, assert_close, constants_of, model, quantized, samples, scale_of, weights
 
@@ -253,3 +253,17 @@ def test_what_samples_decide_apart_holds_for_the_input_of_a_relu_too(method: Any
     result = quantized(source, feeds, calibrate_method=method, activation_type=QuantType.QInt8, extra_options=options)
     before = scale_of(result, "h_DequantizeLinear_Output")
     assert float(before) == float(scale_of(result, "y")) < 8 / 127
+
+
+@pytest.mark.parametrize("percentile", [-1, 100.1, 9999])
+def test_a_percentile_that_is_none_is_refused_by_name(percentile: float) -> None:
+    source = model("t (float[1, 8] x) => (float[1, 8] y) { y = Relu(x) }")
+    with pytest.raises(OptionError, match=f"CalibPercentile={percentile}"):
+        quantized(source, calibrate_method=CalibrationMethod.Percentile, extra_options={"CalibPercentile": percentile})
+
+
+@pytest.mark.parametrize("argument", ["activation_type", "weight_type"])
+def test_a_type_that_is_none_is_refused_with_its_argument(argument: str) -> None:
+    source = model("t (float[1, 8] x) => (float[1, 8] y) { y = Relu(x) }")
+    with pytest.raises(UnsupportedError, match=f"{argument}: 'int8' is not a quantization type"):
+        quantized(source, **{argument: "int8"})
