@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .request import Run
 
 WORTH_A_BIT = 3.0  # decibels
+SLACK = 1.0  # that other outputs may lose
 SPARED = (
     "weights keep to seven bits (reduce_range): with eight, onnxruntime's integer kernels lost {lost:.0f} dB on this "
     "CPU, which has no VNNI and saturates 16-bit sums; AvoidSaturation=False keeps eight"
@@ -33,9 +34,12 @@ def may_spare_a_bit(run: Run) -> bool:
 
 
 def is_worth_it(eight: Report, seven: Report) -> bool:
-    """Whether the output that loses most gains enough in a default session."""
+    """Whether the output that loses most gains enough in a default session, and no other output pays for it."""
     worst = max(eight.saturation, key=lambda name: eight.saturation[name])
-    return seven.fused.get(worst, -math.inf) - eight.fused[worst] >= WORTH_A_BIT
+    after = {name: seven.fused.get(name, -math.inf) for name in eight.fused}
+    if any(after[name] < before - SLACK for name, before in eight.fused.items()):
+        return False
+    return after[worst] - eight.fused[worst] >= WORTH_A_BIT
 
 
 def note_spared(report: Report, eight: Report) -> None:
