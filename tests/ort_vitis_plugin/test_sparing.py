@@ -13,8 +13,8 @@ from ort_vitis_plugin.sparing import is_worth_it
 
 def report(*fused: float, saturation: tuple[float, ...] = ()) -> Report:
     made = Report()
-    made.fused = {name: value for name, value in zip("yz", fused, strict=False)}
-    made.saturation = {name: value for name, value in zip("yz", saturation, strict=False)}
+    made.fused = dict(zip("yz", fused, strict=False))
+    made.saturation = dict(zip("yz", saturation, strict=False))
     return made
 
 
