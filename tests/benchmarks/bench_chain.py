@@ -5,7 +5,7 @@
     python tests/benchmarks/bench_chain.py --nodes 400 1600
 
 ``chain`` is Conv+Relu of 4 channels, one behind the other; ``branches`` has residual Adds, Concats, weights that eight
-blocks share, and Ifs whose branches read outer tensors and constants. Prints CPU seconds (user and system, of this
+blocks share, and some Ifs whose branches read outer tensors and constants. Prints CPU seconds (user and system, of this
 process), their ratio, and the ratio of what is left without loading: onnxruntime's optimizers take 5 to 7 times as long
 for four times the nodes once pairs stand in a graph. The latter is at most 5 for four times the nodes. For the shorter
 chain onnxruntime's own MinMax call is measured too: ours is below it. Exits with 1 where a limit is exceeded.

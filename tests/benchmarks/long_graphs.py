@@ -13,6 +13,7 @@ from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, Q
 from ort_vitis_plugin import VitisQuantFormat, VitisQuantType
 
 CHANNELS, SIDE, BLOCK, SHARED = 4, 8, 8, 8
+BODIES = 16  # one block of so many ends with an If: onnx infers shapes in time tensors x bodies
 
 U8S8: dict[str, Any] = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
 NPU: dict[str, Any] = {**U8S8, "enable_dpu": True, "extra_options": {"ActivationSymmetric": True}}
@@ -95,7 +96,7 @@ def _branch(op_type: str, tensor: str, constant: str, number: int) -> GraphProto
 
 
 def branches(nodes: int) -> ModelProto:
-    """Blocks of eight nodes: two Convs of shared weights, a residual Add, a Concat, a Conv back, an If."""
+    """Blocks of eight nodes: two Convs of shared weights, a residual Add, a Concat, a Conv back, a Mul or an If."""
     writer, tensor = Writer(), "x"
     writer.constants["half"] = np.array([0.5], np.float32)
     for number in range(nodes // BLOCK):
@@ -105,6 +106,9 @@ def branches(nodes: int) -> ModelProto:
         added = writer.node("Relu", [writer.node("Add", [second, tensor], f"s{number}")], f"rs{number}")
         both = writer.node("Concat", [added, first], f"cat{number}", axis=1)
         back = writer.conv(both, f"d{number}", f"wd{number}", 2 * CHANNELS)
+        if number % BODIES:
+            tensor = writer.node("Mul", [back, "half"], f"m{number}")
+            continue
         bodies = (_branch(op_type, back, "half", number) for op_type in ("Mul", "Sub"))
         tensor = writer.node(
             "If", ["way"], f"i{number}", **dict(zip(("then_branch", "else_branch"), bodies, strict=True))
