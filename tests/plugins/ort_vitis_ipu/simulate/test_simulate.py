@@ -273,6 +273,8 @@ LEFT_ALONE: dict[str, tuple[str, ModelProto]] = {
         HARD,
         model("t (float[4] x) => (float[4] y) { y = HardSigmoid<alpha = 0.1666667, beta = 0.4>(x) }"),
     ),
+    "log of a sigmoid": (SIGMOID, model("t (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Log(s) }")),
+    "quotient by a sigmoid": (SIGMOID, model("t (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Div(x, s) }")),
     "2x2 is exact": (
         POOL,
         model("t (float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) { y = AveragePool<kernel_shape = [2, 2]>(x) }"),
