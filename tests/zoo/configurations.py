@@ -43,6 +43,7 @@ CPU: dict[str, Any] = {
     "extra_options": {"Target": "cpu"},
 }
 CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
+CPU_CORRECTED: dict[str, Any] = {**CPU_PER_CHANNEL, "extra_options": {"Target": "cpu", "BiasCorrection": True}}
 
 CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "NPU": NPU_CNN,
@@ -52,15 +53,17 @@ CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "NPU transformer": NPU_TRANSFORMER,
     "CPU": CPU,
     "CPU per channel": CPU_PER_CHANNEL,
+    "CPU per channel, bias correction": CPU_CORRECTED,
 }
+CPU_KEYS = [key for key in CONFIGURATIONS if key.startswith("CPU")]
 
 
 def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
-    """The configurations to run for one network: its NPU flow with its variants, and both of the CPU."""
+    """The configurations to run for one network: its NPU flow with its variants, and those of the CPU."""
     wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE", "NPU, CLE, bias correction"]
     if name not in TRANSFORMERS and any(node.op_type == "Clip" for node in model.graph.node):
         wanted.append("NPU, CLE, no Clip6")
-    found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, "CPU", "CPU per channel")}
+    found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, *CPU_KEYS)}
     if any(value.type.tensor_type.elem_type == 10 for value in model.graph.input):
         for arguments in found.values():
             arguments["convert_fp16_to_fp32"] = True

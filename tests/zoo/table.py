@@ -18,6 +18,7 @@ OURS = (
     "NPU transformer",
     "CPU",
     "CPU per channel",
+    "CPU per channel, bias correction",
 )
 PLAIN = {"ORT MinMax": "ort-minmax-u8", "ORT Percentile": "ort-percentile-u8"}
 PEER = {"peer XINT8": "XINT8", "peer A8W8": "A8W8", "peer transformer": "INT8_TRANSFORMER_DEFAULT"}
