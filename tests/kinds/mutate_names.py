@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from onnx import GraphProto, ModelProto
 
+from ort_vitis_plugin.emission import MADE
 from ort_vitis_plugin.graph import subgraphs
 
 from .rewriting import Mutation, Random, all_names, copied, in_bodies
@@ -22,22 +23,7 @@ ODD_NAMES = (
     "a\\b\t{n}\n'\"",
     "{n}" + "long" * 60,
 )
-SUFFIXES = (
-    "_scale",
-    "_zero_point",
-    "_quantized",
-    "_quantized_scale",
-    "_quantized_zero_point",
-    "_QuantizeLinear",
-    "_QuantizeLinear_Input",
-    "_QuantizeLinear_Output",
-    "_DequantizeLinear",
-    "_DequantizeLinear_Output",
-    "_DequantizeLinear_Output_1",
-    "_1",
-    "_bias",
-    "_identity",
-)
+SUFFIXES = (*MADE, "_DequantizeLinear_Output_1", "_1", "_bias", "_identity")
 
 
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:
