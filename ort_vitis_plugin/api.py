@@ -42,6 +42,7 @@ from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_
 from .options import Option, OptionGroup, option
 from .parameters import ErrorCurve
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
+from .planning.vanishing import is_divisor
 from .quantizer import PlannedQDQQuantizer
 from .report import Report
 from .request import Request, Run
@@ -109,6 +110,7 @@ __all__ = [
     "follow_tensor",
     "fusion",
     "hookimpl",
+    "is_divisor",
     "largest",
     "least",
     "nearest_position",

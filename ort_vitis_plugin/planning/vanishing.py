@@ -17,6 +17,7 @@ from ..not_data import MOVES
 if TYPE_CHECKING:
     from onnx import NodeProto
 
+    from ..graph import Graph
     from ..plan import Plan
     from ..quantizer import PlannedQDQQuantizer
 
@@ -25,6 +26,22 @@ DIVISORS = {"Div": 1, "Reciprocal": 0, "Log": 0}
 KEEPS_ZERO = MOVES | {"Sqrt", "Abs", "Pow"}
 JOINS = frozenset({"Concat", "Mul", "Add"})
 REASON = "{name} stays float: codes would round {least:.3g} to zero, and {node} ({op_type}) would make it infinite"
+
+
+def is_divisor(graph: Graph, tensor: str) -> bool:
+    """Whether a zero in the tensor makes an infinity: it is divided by, or its logarithm taken, as it is or moved."""
+    waiting, seen = [tensor], {tensor}
+    while waiting:
+        name = waiting.pop()
+        for reader in graph.consumers(name):
+            if reader.domain not in DEFAULT_DOMAINS:
+                continue
+            if reader.op_type in DIVISORS and reader.input[DIVISORS[reader.op_type]] == name:
+                return True
+            if reader.op_type in KEEPS_ZERO and reader.input[0] == name:
+                waiting += [output for output in reader.output if output and output not in seen]
+                seen.update(reader.output)
+    return False
 
 
 def keep_divisors(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from ort_vitis_plugin.api import Stage, transform
+from ort_vitis_plugin.api import Stage, is_divisor, transform
 
 from .factor import declines
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
-
     from ort_vitis_plugin.api import Graph, Run
 
 
@@ -30,7 +28,7 @@ def sigmoid(graph: Graph, run: Run | None) -> int:
     for node in graph.of_type("Sigmoid"):
         if declines(graph, node, run):
             continue
-        if any(_divides(reader, node.output[0]) for reader in graph.consumers(node.output[0])):
+        if is_divisor(graph, node.output[0]):
             graph.skip(node, "a logarithm or quotient of it would be infinite: HardSigmoid is 0 where Sigmoid is not")
             continue
         node.op_type = "HardSigmoid"
@@ -40,7 +38,3 @@ def sigmoid(graph: Graph, run: Run | None) -> int:
         # Who selected Sigmoid selected what stands for it.
         run.op_types |= {"HardSigmoid"}
     return count
-
-
-def _divides(reader: NodeProto, tensor: str) -> bool:
-    return reader.op_type in ("Log", "Reciprocal") or (reader.op_type == "Div" and reader.input[1] == tensor)

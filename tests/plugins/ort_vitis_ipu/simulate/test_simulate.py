@@ -274,6 +274,10 @@ LEFT_ALONE: dict[str, tuple[str, ModelProto]] = {
         model("t (float[4] x) => (float[4] y) { y = HardSigmoid<alpha = 0.1666667, beta = 0.4>(x) }"),
     ),
     "log of a sigmoid": (SIGMOID, model("t (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Log(s) }")),
+    "log of a moved sigmoid": (
+        SIGMOID,
+        model("t (float[4, 2] x) => (float[2, 4] y) { s = Sigmoid(x) r = Transpose(s) y = Log(r) }"),
+    ),
     "quotient by a sigmoid": (SIGMOID, model("t (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Div(x, s) }")),
     "2x2 is exact": (
         POOL,
