@@ -20,15 +20,15 @@ import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from .declarations import Transform, declared_options
 from .graph import Graph
+from .numerics.qtypes import QType, qtype
 from .plan import Plan, Role, TensorPlan
-from .types import QType, qtype
+from .plugin.declarations import Transform, declared_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .request import Run
+    from .request.settings import Run
 
     Tensors = dict[str, NDArray[Any]]
 
@@ -186,8 +186,8 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
     Misspelt hooks, things that are no declaration, options whose default is not of their type, missing
     documentation and clashes with other plugins are errors.
     """
-    from .catalog import Catalog
-    from .manager import new_manager
+    from .plugin.catalog import Catalog
+    from .plugin.manager import new_manager
 
     manager = new_manager(entry_points=False)
     name = getattr(module, "__name__", type(module).__name__)

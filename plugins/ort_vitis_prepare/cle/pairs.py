@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, Run, attribute
+from ort_vitis_plugin.api import Graph, Run, attribute, clip_bounds, constant, integers, refusal, scalar
 
-from ..constants import clip_bounds, constant, integers, refusal, scalar
 from .layer import OPERATORS, Layer, why_not
 
 INFINITY = float("inf")

@@ -14,7 +14,16 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
-from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, check_model, filled, set_aside, subgraphs
+from ort_vitis_plugin.api import (
+    ModelError,
+    ModelTransform,
+    Run,
+    attribute,
+    check_model,
+    externalize,
+    internalized,
+    subgraphs,
+)
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
 # DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
@@ -79,7 +88,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
         newer.CopyFrom(model)
         newer.ir_version, model = 4, newer
     try:
-        raised = version_converter.convert_version(filled(model), needed)
+        raised = version_converter.convert_version(internalized(model), needed)
         if opset < PREFERRED_OPSET:
             for graph in _graphs(raised.graph):
                 _keep_meaning(graph)
@@ -93,7 +102,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
             f"the model is of opset {opset} and cannot be raised to {needed} ({error}); export it again with opset "
             f"{max(needed, 13)} or later"
         ) from error
-    return set_aside(raised)
+    return externalize(raised)
 
 
 def _has_float16(model: ModelProto) -> bool:
