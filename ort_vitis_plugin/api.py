@@ -13,6 +13,8 @@ from .errors import CalibrationError, ModelError, OptionError, QuantizationError
 from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.nodes import DEFAULT_DOMAINS
+from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
@@ -52,8 +54,11 @@ from .sketch import Sketch
 
 __all__ = [
     "CHANNELS_LAST",
+    "DEFAULT_DOMAINS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
+    "MOVES",
+    "RESHAPES",
     "Adjuster",
     "Bound",
     "CalibraterBase",

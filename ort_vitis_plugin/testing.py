@@ -22,6 +22,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .graph import Graph
 from .numerics.qtypes import QType, qtype
+from .onnx_io.sessions import SILENT, session_options
 from .plan import Plan, Role, TensorPlan
 from .plugin.declarations import Transform, declared_options
 
@@ -57,8 +58,7 @@ def graph(
 @cache
 def runs(text: str, opset: int) -> bool:
     """Whether the installed onnxruntime has kernels for a graph in an opset."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
+    options = session_options(severity=SILENT)
     model = graph(text, opset)
     try:
         onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -95,10 +95,8 @@ def run_model(
     model: ModelProto, feeds: Mapping[str, NDArray[Any]], level: Any = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
 ) -> Tensors:
     """Outputs by name, on one thread of the CPU."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = level
+    options = session_options(level)
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))

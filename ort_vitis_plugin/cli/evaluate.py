@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..measure.evaluate import compare
 from .quantize import samples
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ def add(verbs: Any) -> None:
 def answer(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per output."""
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
+    from ort_vitis_plugin.measure.evaluate import compare
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.report.tables import table, wide_console
 

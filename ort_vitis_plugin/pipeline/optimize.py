@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
-import onnxruntime as ort
 from onnx import ModelProto
 
 from ..graph import body_names
 from ..onnx_io import external_weights
-from ..onnx_io.sessions import give_back
+from ..onnx_io.sessions import give_back, session_options
 from ..request.renames import names_in_use
 
 if TYPE_CHECKING:
@@ -56,9 +55,7 @@ def _hidden(run: Run, before: ModelProto, after: ModelProto) -> tuple[str, str] 
 
 
 def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options = session_options()
     options.add_session_config_entry("session.disable_prepacking", "1")
     if external_weights.size(model):
         external = "session.optimized_model_external_initializers"
@@ -70,7 +67,7 @@ def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
         for library in run.libraries:
             options.register_custom_ops_library(library)
         try:
-            external_weights.open_session(model, options)
+            external_weights.lend_to_session(model, options)
         except Exception as error:
             run.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
             return None

@@ -15,6 +15,7 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
     Graph,
     Run,
     Stage,
@@ -143,7 +144,7 @@ def fold_batch_norm(graph: Graph, run: Run | None = None) -> int:
     rewrites = 0
     for norm in graph.of_type("BatchNormalization"):
         head = graph.producer(norm.input[0])
-        if head is None or head.domain not in ("", "ai.onnx") or head.op_type not in HEADS:
+        if head is None or head.domain not in DEFAULT_DOMAINS or head.op_type not in HEADS:
             continue
         reason = refusal(run, norm, any_type=True) or _fold(graph, norm, head)
         if reason is None:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import Graph, Run, Stage, transform
+from ort_vitis_plugin.api import RESHAPES, Graph, Run, Stage, transform
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
 LEAST_BITS = 3  # of a part: with fewer its values are one or two steps
-_MOVES = "Concat Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze"
-MOVES = frozenset(_MOVES.split())
+JOINS_OR_MOVES = RESHAPES | {"Concat", "Identity", "Slice", "Split", "Transpose"}
 
 
 def leaving(graph: Graph, nodes: list[NodeProto]) -> list[NodeProto]:
@@ -32,7 +31,7 @@ def leaving(graph: Graph, nodes: list[NodeProto]) -> list[NodeProto]:
         return all(id(reader) in found for reader in readers) and (bool(readers) or tensor in graph.outputs)
 
     for node in reversed(nodes):
-        if node.op_type in MOVES and all(leaves(tensor) for tensor in node.output if tensor):
+        if node.op_type in JOINS_OR_MOVES and all(leaves(tensor) for tensor in node.output if tensor):
             found[id(node)] = node
     return list(found.values())[::-1]
 

@@ -15,6 +15,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
 from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
     ModelError,
     ModelTransform,
     Run,
@@ -32,7 +33,7 @@ MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 1
 
 def default_opset(model: ModelProto) -> int:
     """Version of the default operator set; a model that states none has version 1."""
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+    return next((entry.version for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
@@ -64,7 +65,7 @@ def _nearest_mode(node: NodeProto, scales: onnx.TensorProto | None) -> str:
 def _keep_meaning(graph: GraphProto) -> None:
     constants: dict[str, onnx.TensorProto] | None = None
     for node in graph.node:
-        if node.op_type != "Resize" or node.domain not in ("", "ai.onnx"):
+        if node.op_type != "Resize" or node.domain not in DEFAULT_DOMAINS:
             continue
         if constants is None:
             constants = _constants(graph)
