@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .quantize import samples
-
-if TYPE_CHECKING:
-    pass
 
 
 def add(verbs: Any) -> None:
