@@ -108,6 +108,8 @@ def main() -> int:
     before = json.loads(arguments.file.read_text())
     if arguments.only:
         before = {key: value for key, value in before.items() if key in after or arguments.only in key}
+    if not arguments.zoo and not arguments.other:
+        before = {key: value for key, value in before.items() if not key.startswith("zoo: ")}
     lines = differences(before, after)
     print("\n".join(lines) if lines else "all the same")
     return int(any(not line.startswith("new") for line in lines))

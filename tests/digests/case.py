@@ -3,10 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import runpy
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import onnx
 from onnx import ModelProto
@@ -72,6 +75,22 @@ def onnxruntimes_config(source: Path, target: Path, feeds: list[Feed] | None, ar
 def onnxruntimes_dynamic(source: Path, target: Path, feeds: list[Feed] | None, arguments: Arguments) -> None:
     """`onnxruntime.quantization.quantize_dynamic`, which takes no samples."""
     quantization.quantize_dynamic(source, target, **arguments)
+
+
+def ours_then(verb: str) -> Door:
+    """`ort_vitis_plugin.quantize_static`, and `ort-vitis VERB` on its file."""
+
+    def convert(source: Path, target: Path, feeds: list[Feed] | None, arguments: Arguments) -> None:
+        quantized = target.with_name("before.onnx")
+        ours(source, quantized, feeds, arguments)
+        with mock.patch.object(sys, "argv", ["ort-vitis", verb, str(quantized), "-o", str(target)]):
+            try:
+                runpy.run_module("ort_vitis_plugin", run_name="__main__")
+            except SystemExit as end:
+                if end.code:
+                    raise RuntimeError(f"ort-vitis {verb} ends with {end.code}") from end
+
+    return convert
 
 
 @dataclass(frozen=True)

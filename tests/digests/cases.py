@@ -95,6 +95,13 @@ def of_doors() -> Iterator[Case]:
         yield case(f"calibrated before: {key}", arguments=ours, door=doors.ours_calibrated_before)
 
 
+def of_converters() -> Iterator[Case]:
+    """Quantized files of the demo, converted."""
+    case = _network("digits")
+    for verb, key in configurations.CONVERTED:
+        yield case(f"{verb}: {key}", arguments=configurations.DEMO[key], door=doors.ours_then(verb))
+
+
 def of_kinds() -> Iterator[Case]:
     """Each graph in each configuration; graphs with bodies also with EnableSubgraph, other types also converted."""
     for graph, build in GRAPHS.items():
@@ -128,7 +135,7 @@ def of_mutations() -> Iterator[Case]:
 
 def default() -> list[Case]:
     """All that needs no file beside the project."""
-    return [*of_networks(), *of_doors(), *of_kinds(), *of_mutations()]
+    return [*of_networks(), *of_doors(), *of_converters(), *of_kinds(), *of_mutations()]
 
 
 def _module_at(path: Path) -> ModuleType:

@@ -12,8 +12,8 @@ from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 from .case import Arguments
 
-# Names in the demo's network.
-SUM, MIXED = "/Add_output_0", "/mix/mix.2/Clip_output_0"
+# Tensors of the demo's network: one that MaxPool reads, one that Conv reads, one that GlobalAveragePool reads.
+SUM, PARTS, MIXED = "/Add_output_0", "/Concat_output_0", "/mix/mix.2/Clip_output_0"
 
 METHODS = {
     "MinMSE": PowerOfTwoMethod.MinMSE,
@@ -187,9 +187,12 @@ OPTIONS: dict[str, Arguments] = {
     "TensorQuantOverrides": with_options(
         CPU,
         TensorQuantOverrides={
-            SUM: [{"quant_type": QuantType.QInt8, "symmetric": True}],
+            PARTS: [{"quant_type": QuantType.QInt8, "symmetric": True}],
             MIXED: [{"rmin": -1.0, "rmax": 3.0}],
         },
+    ),
+    "TensorQuantOverrides of a type in front of a MaxPool": with_options(
+        CPU, TensorQuantOverrides={SUM: [{"quant_type": QuantType.QInt8}]}
     ),
     "TensorQuantOverrides of one scale": with_options(
         CPU, TensorQuantOverrides={SUM: [{"scale": np.float32(0.0625), "zero_point": np.uint8(128)}]}
@@ -197,7 +200,7 @@ OPTIONS: dict[str, Arguments] = {
     "TensorQuantOverrides to 16 bits and back": with_options(
         {**CPU, "quant_format": QuantFormat.QDQ},
         TensorQuantOverrides={
-            SUM: [{"quant_type": QuantType.QUInt16, "convert": {"quant_type": QuantType.QUInt8}}],
+            PARTS: [{"quant_type": QuantType.QUInt16, "convert": {"quant_type": QuantType.QUInt8}}],
         },
     ),
     "TensorQuantOverrides on the NPU": with_options(
@@ -281,6 +284,22 @@ ASKED: dict[str, Arguments] = {
     "an option that nobody knows": with_options(CPU, EnableDPU=True, AdjustShiftcut=True),
 }
 
+# What `ort-vitis` makes of a quantized file, by verb and the configuration of the file.
+CONVERTED = (
+    ("convert-qdq-to-qoperator", "NPU"),
+    ("convert-qdq-to-qoperator", "per channel"),
+    ("convert-qdq-to-qoperator", "VitisQDQ A8W8"),
+    ("convert-vitis-to-standard", "VitisQDQ A8W8"),
+    ("convert-vitis-to-standard", "VitisQDQ A16W16"),
+    ("convert-vitis-to-standard", "cpu, FixNeuron, MinMSE"),
+    ("convert-standard-to-vitis", "NPU"),
+    ("convert-standard-to-vitis", "per channel"),
+    ("convert-quantized-to-float", "NPU"),
+    ("convert-quantized-to-float", "VitisQDQ bfloat16"),
+    ("convert-domain", "VitisQDQ bfloat16"),
+    ("convert-nchw-to-nhwc", "NPU"),
+)
+
 # Calls that onnxruntime answers alone.
 PLAIN: dict[str, Arguments] = {
     "default": {},
@@ -294,6 +313,7 @@ PLAIN: dict[str, Arguments] = {
     "Percentile": with_options({**U8S8, **PERCENTILE}, CalibPercentile=99.9),
     "Conv alone": {**CPU, "op_types_to_quantize": ["Conv"]},
     "DedicatedQDQPair": with_options(CPU, DedicatedQDQPair=True),
+    "TensorQuantOverrides": with_options(CPU, TensorQuantOverrides={PARTS: [{"quant_type": QuantType.QInt8}]}),
     "keys that both know": with_options(CPU, QuantizeBias=False, WeightSymmetric=True, CalibTensorRangeSymmetric=True),
     "a key that nobody knows": with_options(CPU, ZzzUnheardOf=1),
 }
