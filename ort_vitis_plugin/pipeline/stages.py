@@ -19,9 +19,10 @@ from ..onnx_io.load import load_aside
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
-from ..plugin.declarations import Stage
+from ..plugin.declarations import LeaveFloat, Stage
 from ..request.call import Call
 from ..selection.requested_nodes import select
+from ..selection.rules import leave_float
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .canonical_form import canonical_form
@@ -191,8 +192,12 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
 
 def _transform(call: Call, graph: Graph, stage: Stage) -> int:
     total = 0
-    for step in call.catalog.transforms(stage, call.lineage):
-        if call.enabled(step) and (step.option is None or call.settings.switched_on(step.option)):
+    for step in call.catalog.steps(stage, call.lineage):
+        if not call.enabled(step) or (step.option is not None and not call.settings.switched_on(step.option)):
+            continue
+        if isinstance(step, LeaveFloat):
+            leave_float(call, graph, step)
+        else:
             done = step(graph, call)
             if done:
                 call.report.transforms[step.key] = call.report.transforms.get(step.key, 0) + done

@@ -50,6 +50,8 @@ class Planner:
                 provider = None
             if not self._is_read(name) or not self._is_data(name, role) or self._has_a_pair(name):
                 continue
+            if name in self.run.ledger.float_tensors:
+                continue
             if self.graph.is_constant(name):
                 self.result.tensors[name] = self._constant(name, role, info.axis)
             elif self.choose.is_known(name) or provider is not None:

@@ -20,6 +20,7 @@ from .declarations import (
     CustomOpLibrary,
     Format,
     Fusion,
+    LeaveFloat,
     ModelTransform,
     OpQuantizer,
     Preset,
@@ -82,8 +83,11 @@ class Catalog:
 
     def all(self, kind: type[D]) -> list[D]:
         """Winning declarations of a kind, bundled plugins first, in the order in which they were declared."""
+        return self._all((kind,))
+
+    def _all(self, kinds: tuple[type[Any], ...]) -> list[Any]:
         order = {name: number for number, name in enumerate(BUNDLED)}
-        found = [entry for entry in self._winners.values() if isinstance(entry.declaration, kind)]
+        found = [entry for entry in self._winners.values() if isinstance(entry.declaration, kinds)]
         found.sort(key=lambda entry: order.get(entry.plugin, len(order)))
         return [entry.declaration for entry in found]
 
@@ -120,10 +124,17 @@ class Catalog:
                 return entry.declaration.quantizer  # type: ignore[no-any-return]
         return None
 
-    def transforms(self, stage: Stage, lineage: list[str]) -> list[Transform]:
-        """Transforms of a stage that hold for the target, ordered: as declared, then by before= and after=."""
-        found = [t for t in self.all(Transform) if t.stage is stage and (t.target is None or t.target in lineage)]
-        return _ordered(found)
+    def steps(self, stage: Stage, lineage: list[str]) -> list[Transform | LeaveFloat]:
+        """Transforms of a stage, and rules on what stays float, that hold for the target.
+
+        Ordered: as declared, then by before= and after=.
+        """
+        declared: list[Transform | LeaveFloat] = self._all((Transform, LeaveFloat))
+        return _ordered([s for s in declared if s.stage is stage and (s.target is None or s.target in lineage)])
+
+    def leave_float(self, lineage: list[str]) -> list[LeaveFloat]:
+        """Rules on what stays float, of all stages."""
+        return [rule for rule in self.all(LeaveFloat) if rule.target is None or rule.target in lineage]
 
     def adjusters(self, lineage: list[str]) -> list[Adjuster]:
         return [rule for rule in self.all(Adjuster) if rule.target is None or rule.target in lineage]
@@ -196,7 +207,7 @@ def _declared(manager: pluggy.PluginManager) -> Iterator[Entry]:
             yield Entry(declaration, implementation.plugin_name)
 
 
-def _ordered(steps: list[Transform]) -> list[Transform]:
+def _ordered(steps: list[Transform | LeaveFloat]) -> list[Transform | LeaveFloat]:
     """Stable topological order: declaration order except where ``before`` or ``after`` asks otherwise."""
     names = {step.key for step in steps}
     waits = {step.key: {key for key in step.after if key in names} for step in steps}
@@ -204,7 +215,7 @@ def _ordered(steps: list[Transform]) -> list[Transform]:
         for key in step.before:
             if key in names:
                 waits[key].add(step.key)
-    done: list[Transform] = []
+    done: list[Transform | LeaveFloat] = []
     pending = list(steps)
     while pending:
         ready = next((step for step in pending if not waits[step.key] - {d.key for d in done}), None)

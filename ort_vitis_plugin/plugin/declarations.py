@@ -137,6 +137,33 @@ class Transform:
 
 
 @dataclass(frozen=True)
+class StaysFloat:
+    """Nodes and tensors that codes would ruin, each with the reason that the report gives."""
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    tensors: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LeaveFloat:
+    """A rule on what codes would ruin: ``select(graph, context)`` gives the nodes and tensors that stay float.
+
+    ``stage`` is one at which transforms run too; from AFTER_CALIBRATION on ``context.statistics`` says what the tensors
+    hold. The bodies of If, Loop and Scan are asked as graphs of their own, after calibration. What the caller names in
+    nodes_to_quantize is quantized all the same.
+    """
+
+    key: str
+    doc: str
+    stage: Stage
+    select: Callable[[Graph, Context], StaysFloat]
+    option: Option | None = None
+    target: str | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ModelTransform:
     """A rewrite of the whole model (functions, opset) before it is seen as a graph.
 
@@ -243,6 +270,7 @@ Declaration = (
     | Calibrator
     | OpQuantizer
     | Transform
+    | LeaveFloat
     | ModelTransform
     | Adjuster
     | Correction
@@ -278,6 +306,24 @@ def transform(
         doc = _first_line(function)
         switch = None if default is None else Option(key, bool, default, doc, needs)
         return Transform(key, doc, stage, function, switch, target, changes_function, tuple(before), tuple(after))
+
+    return declare
+
+
+def leave_float(
+    key: str,
+    *,
+    stage: Stage,
+    default: bool = True,
+    target: str | None = None,
+    before: Iterable[str] = (),
+    after: Iterable[str] = (),
+) -> Callable[[Callable[[Graph, Context], StaysFloat]], LeaveFloat]:
+    """Declare what stays float; its switch is the boolean option ``key``, documented by the function's first line."""
+
+    def declare(select: Callable[[Graph, Context], StaysFloat]) -> LeaveFloat:
+        doc = _first_line(select)
+        return LeaveFloat(key, doc, stage, select, Option(key, bool, default, doc), target, tuple(before), tuple(after))
 
     return declare
 

@@ -58,7 +58,7 @@ def transforms(catalog: Catalog, root: Path) -> str:
     lines: list[tuple[str, ...]] = [("load", _code(step.key), "", "", step.doc) for step in catalog.all(ModelTransform)]
     names = [target.name for target in catalog.all(Target)]
     for stage in Stage:
-        for step in catalog.transforms(stage, names):
+        for step in catalog.steps(stage, names):
             default = "no switch" if step.option is None else "on" if step.option.default else "off"
             lines.append((stage.value, _code(step.key), _code(step.target or ""), default, step.doc))
     return markdown(("stage", "step", "target", "default", "what it does"), lines)

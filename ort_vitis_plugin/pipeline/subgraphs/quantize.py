@@ -12,6 +12,7 @@ from ...emission.names import GENERATED_SUFFIXES
 from ...graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
 from ...onnx_io import external_weights
 from ...plan import Plan, TensorPlan
+from ...selection.rules import leave_float_inside
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
 
@@ -85,6 +86,7 @@ class BodyQuantizer:
         inner.reserve(taken)
         overrides = {name: value for name, value in self.call.overrides.items() if _has(inner, name)}
         call = self.call.with_overrides(overrides)
+        leave_float_inside(call, inner)
         quantizer: PlannedQDQQuantizer = call.format.quantizer(call, inner, self.statistics)
         plan = quantizer.plan()
         for name in captured:

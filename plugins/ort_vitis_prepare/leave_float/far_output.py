@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import RESHAPES, Context, Graph, Stage, transform
+from ort_vitis_plugin.api import RESHAPES, Graph, Stage, StaysFloat, leave_float
 
 if TYPE_CHECKING:
     from onnx import NodeProto
+
+    from ort_vitis_plugin.api import Context
 
 LEAST_BITS = 3  # of a part: with fewer its values are one or two steps
 JOINS_OR_MOVES = RESHAPES | {"Concat", "Identity", "Slice", "Split", "Transpose"}
@@ -45,22 +47,20 @@ def reach(graph: Graph, context: Context, tensor: str) -> float:
     return sketch.abs_max if sketch is not None else 0.0
 
 
-@transform("FloatFarOutput", stage=Stage.AFTER_CALIBRATION)
-def float_far_output(graph: Graph, context: Context) -> int:
+@leave_float("FloatFarOutput", stage=Stage.AFTER_CALIBRATION)
+def float_far_output(graph: Graph, context: Context) -> StaysFloat:
     """Leave a Concat at the end of the model float whose parts lie so far apart that one scale would erase some."""
     if not context.activation.is_integer:
-        return 0
+        return StaysFloat()
     bits = context.activation.bits
     far: set[str] = set()
-    found = 0
+    found: dict[str, str] = {}
     for node in leaving(graph, graph.sorted()):
         parts = [size for size in (reach(graph, context, tensor) for tensor in node.input) if 0 < size < np.inf]
         apart = node.op_type == "Concat" and bool(parts) and max(parts) > min(parts) * 2 ** (bits - LEAST_BITS)
         if not apart and far.isdisjoint(node.input):
             continue
         far.update(node.output)
-        if context.refusal(node) is None and not context.is_requested(node):
-            reason = f"joins values up to {max(parts):.3g} and {min(parts):.3g}, which" if apart else "moves what"
-            context.leave_float(node, f"{reason} no scale of {bits} bits holds")
-            found += 1
-    return found
+        reason = f"joins values up to {max(parts):.3g} and {min(parts):.3g}, which" if apart else "moves what"
+        found[node.name] = f"{reason} no scale of {bits} bits holds"
+    return StaysFloat(found)

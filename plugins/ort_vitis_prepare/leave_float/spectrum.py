@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Context, Graph, Stage, square_of, transform
+from ort_vitis_plugin.api import Graph, Stage, StaysFloat, leave_float, square_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnx import NodeProto
 
-    from ort_vitis_plugin.api import QType
+    from ort_vitis_plugin.api import Context, QType
 
 _LINEAR = (
     "Add Cast Concat Conv Div Einsum Expand Flatten Gather GatherElements Gemm Identity MatMul Mul Neg Pad ReduceMean "
@@ -65,11 +65,11 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
     return found
 
 
-@transform("FloatSpectrum", stage=Stage.PREPARE, before=("FoldBatchNorm",))
-def float_spectrum(graph: Graph, context: Context) -> int:
+@leave_float("FloatSpectrum", stage=Stage.PREPARE, before=("FoldBatchNorm",))
+def float_spectrum(graph: Graph, context: Context) -> StaysFloat:
     """Leave the spectrum of a signal float: squares under a root, and what leads from the inputs to it or to a Log."""
     if holds_spectra(context.activation):
-        return 0
+        return StaysFloat()
     nodes = graph.sorted()
     squared: set[str] = set()  # tensors that hold squares, or sums of them
     ends: dict[int, NodeProto] = {}
@@ -80,7 +80,7 @@ def float_spectrum(graph: Graph, context: Context) -> int:
             ends[id(node)] = node
     steps = behind(graph, reversed(nodes), ends) if ends else {}
     signal: set[str] = set()  # tensors that steps alone make of the inputs
-    found = 0
+    found: dict[str, str] = {}
     for node in nodes:
         if id(node) not in steps:
             continue
@@ -88,7 +88,5 @@ def float_spectrum(graph: Graph, context: Context) -> int:
             signal.update(node.output)
         elif squared.isdisjoint((*node.input, *node.output)):
             continue
-        if context.refusal(node) is None and not context.is_requested(node):
-            context.leave_float(node, REASON)
-            found += 1
-    return found
+        found[node.name] = REASON
+    return StaysFloat(found)
