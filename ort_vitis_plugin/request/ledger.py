@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ledger:
-    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins`` holds
-    op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
+    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins``
+    holds op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
     ``libraries`` paths of custom-op libraries."""
 
     report: Report = field(default_factory=Report)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 # The input of which a zero makes an infinity, by op type.
 DIVISORS = {"Div": 1, "Reciprocal": 0, "Log": 0}
-KEEPS_ZERO = KEEPS | {"Sqrt", "Abs", "Pow"}
-JOINS = frozenset({"Concat", "Mul", "Add"})
+KEEPS_ZERO = KEEPS | {"Sqrt", "Abs", "Pow", "Div"}
+SUMS = ("Add", "Sub")
+JOINS = frozenset({"Concat", "Mul", *SUMS})
 REASON = "{name} stays float: codes would round {least:.3g} to zero, and {node} ({op_type}) would make it infinite"
 
 
@@ -71,7 +72,7 @@ class _Divisors:
         waiting = [(divisor, least)]
         while waiting:
             name, least = waiting.pop()
-            if name in self.found:
+            if name in self.found and self.found[name][1] <= least:
                 continue
             self.found[name] = node, least
             maker = self.graph.producer(name)
@@ -79,7 +80,7 @@ class _Divisors:
                 continue
             before = maker.input if maker.op_type in JOINS else maker.input[: maker.op_type in KEEPS_ZERO]
             # A sum vanishes when an addend loses as much as the sum holds, a product when a factor vanishes.
-            waiting += [(tensor, least if maker.op_type == "Add" else self._least(tensor)) for tensor in before]
+            waiting += [(tensor, least if maker.op_type in SUMS else self._least(tensor)) for tensor in before]
 
     def _least(self, name: str) -> float:
         """The least magnitude in the samples, or of the constant, that is not zero; infinite where none is known."""

@@ -17,7 +17,10 @@ def vitis_declare() -> Iterator[Declaration]:
     from .convert.fp16_to_fp32 import fp16_to_fp32
     from .convert.nchw_to_nhwc import nchw_to_nhwc
     from .fold.fold_batch_norm import fold_batch_norm
+    from .leave_float.angles import float_angles
+    from .leave_float.decisions import float_decisions
     from .leave_float.far_output import float_far_output
+    from .leave_float.final_softmax import float_final_softmax
     from .leave_float.spectrum import float_spectrum
     from .normalize import DECLARATIONS
     from .normalize.remove_input_init import remove_input_init
@@ -28,7 +31,10 @@ def vitis_declare() -> Iterator[Declaration]:
     yield nchw_to_nhwc
     yield clip6_to_relu
     yield float_spectrum
+    yield float_decisions
+    yield float_final_softmax
     yield fold_batch_norm
     yield EqualizationOptions
     yield equalize
     yield float_far_output
+    yield float_angles

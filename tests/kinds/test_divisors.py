@@ -31,6 +31,11 @@ VANISHING: dict[str, Build] = {
         "t (float[2, 8] x) => (float[2, 8] y) { h = MatMul(x, w) p = Softmax<axis = -1>(h) l = Log(p) y = Mul(l, k) }",
         {"w": weights(1, 8, 8, scale=6.0), "k": 0.5},
     ),
+    "Log of odds": lambda: model(
+        "t (float[2, 8] x) => (float[2, 8] y) "
+        "{ h = MatMul(x, w) p = Sigmoid(h) q = Sub(one, p) r = Div(p, q) y = Log(r) }",
+        {"w": weights(1, 8, 8, scale=2.0), "one": 1.0},
+    ),
     "Log of Sigmoid": lambda: model(
         "t (float[2, 8] x) => (float[2, 8] y) { h = MatMul(x, w) p = Sigmoid(h) l = Log(p) y = Neg(l) }",
         {"w": weights(1, 8, 8, scale=2.0)},
