@@ -9,13 +9,14 @@ from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .data_readers import CHANNELS_LAST
 from .emission.names import GENERATED_SUFFIXES
+from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
-from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
+from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .numerics.positions import nearest_position, position_of, scale_of
-from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
+from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import fake_quant
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
@@ -25,7 +26,8 @@ from .options.options import Option, OptionGroup, option
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
-from .planning.marker import PlannedQDQQuantizer
+from .planning.marker import Marker
+from .plugin.catalog import qtype
 from .plugin.declarations import (
     Adjuster,
     Calibrator,
@@ -35,6 +37,7 @@ from .plugin.declarations import (
     Fusion,
     ModelTransform,
     OpQuantizer,
+    QuantizedType,
     ScaleFormat,
     Stage,
     Target,
@@ -68,14 +71,16 @@ __all__ = [
     "Format",
     "Fusion",
     "Graph",
+    "Marker",
     "ModelError",
     "ModelTransform",
     "OpQuantizer",
     "Option",
     "OptionError",
     "OptionGroup",
+    "Pair",
+    "PairWriter",
     "Plan",
-    "PlannedQDQQuantizer",
     "Position",
     "PowerOfTwoMethod",
     "QDQOperatorBase",
@@ -83,12 +88,15 @@ __all__ = [
     "QuantFormat",
     "QuantType",
     "QuantizationError",
+    "QuantizedType",
     "Report",
     "Request",
     "Role",
     "Run",
     "ScaleFormat",
+    "Scaling",
     "Sketch",
+    "Skip",
     "Stage",
     "Target",
     "TensorData",

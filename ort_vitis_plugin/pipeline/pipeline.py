@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..data_readers import adapter_to
+from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
 from ..graph import Graph
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
+from ..planning.marker import Marker
 from ..request.settings import Run
 from . import subgraphs
 from .calibrate import float_tensors, observe_samples
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..calibration import Calibration
     from ..calibration.statistics import Statistics
-    from ..planning.marker import PlannedQDQQuantizer
     from ..plugin.catalog import Catalog
 
 
@@ -78,14 +79,16 @@ def answer(run: Run, original: ModelProto, statistics: Statistics | None = None)
         statistics = calibrate(run, graph)
     run.statistics = statistics
     graph = simulate(run, graph)
-    quantizer: PlannedQDQQuantizer = run.format.quantizer(subgraphs.run_for(run, graph), graph, statistics)
-    plan = make_plan(run, quantizer)
+    marker = (run.format.marker or Marker)(graph, subgraphs.run_for(run, graph))
+    plan = make_plan(run, marker, statistics)
     if run.call.bias_correction:
         plan = correct(run, plan)
     plan = adjust(run, plan)
     subgraphs.BodyQuantizer(run, statistics).quantize(graph, plan)
-    model = emit(run, quantizer, plan)
-    return check(run, finish(run, model, plan), original, quantizer.pairs), statistics
+    emitter = Emitter(plan, marker.marks, run.format.writer(run, graph))
+    model = emit(run, emitter)
+    pairs = emitter.qdq_model if emitter.qdq_model is not model else None
+    return check(run, finish(run, model, plan), original, pairs), statistics
 
 
 def handed_back(run: Run, model: ModelProto) -> bool:

@@ -19,6 +19,7 @@ from ..onnx_io.load import load_aside
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
+from ..planning.planner import Planner
 from ..plugin.declarations import Stage
 from ..request.renames import kept_names
 from ..request.settings import Run
@@ -36,7 +37,8 @@ from .self_check import check_result
 from .validation import check_floats, check_weights
 
 if TYPE_CHECKING:
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..emission.emitter import Emitter
+    from ..planning.marker import Marker
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,9 +124,9 @@ def simulate(run: Run, graph: Graph) -> Graph:
 
 
 @stage
-def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
+def make_plan(run: Run, marker: Marker, statistics: Statistics) -> Plan:
     """Which tensors, which scale, who shares with whom."""
-    return quantizer.plan()
+    return Planner(marker.marks, statistics, marker.settings, run).plan()
 
 
 @stage
@@ -141,10 +143,10 @@ def adjust(run: Run, plan: Plan) -> Plan:
 
 
 @stage
-def emit(run: Run, quantizer: PlannedQDQQuantizer, plan: Plan) -> ModelProto:
+def emit(run: Run, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
-    report_nodes(run, plan, quantizer)
-    return quantizer.emit(plan)
+    report_nodes(run, emitter.plan, emitter.marks)
+    return emitter.emit(run.report.skips)
 
 
 @stage

@@ -100,12 +100,12 @@ def check_floats(graph: Graph, run: Run) -> None:
     """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
     selected = [node for node in graph if run.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
-    if TensorProto.FLOAT16 in kinds and not run.format.quantizer.takes_float16:
+    if TensorProto.FLOAT16 in kinds and not run.format.writer.takes_float16:
         raise UnsupportedError(
             f"{full_name(run.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
             "or use QuantFormat.QDQ"
         )
-    if run.format.quantizer.needs_native_pairs and not has_native_pairs(graph.opset):
+    if run.format.writer.needs_native_pairs and not has_native_pairs(graph.opset):
         raise UnsupportedError(
             f"the model's opset {graph.opset} is ahead of this onnxruntime, which has no QuantizeLinear of it for "
             f"{full_name(run.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..numerics.qtypes import QType, qtype
+from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
 from ..options.request import Request
@@ -49,8 +49,8 @@ class Run:
         self.method: Calibrator = catalog.calibrator(
             call.method if call.method is not None else self.request.calibrate_method
         )
-        self.activation: QType = _kind("activation_type", self.request.activation_type)
-        self.weight: QType = _kind("weight_type", self.request.weight_type)
+        self.activation: QType = _kind(catalog, "activation_type", self.request.activation_type)
+        self.weight: QType = _kind(catalog, "weight_type", self.request.weight_type)
         self.op_types = frozenset(self.request.op_types) or self._default_op_types()
         self.report.configuration = {
             "target": self.target.name,
@@ -80,6 +80,10 @@ class Run:
         """Whether a step's switch is on (steps without one always are)."""
         return step.option is None or bool(self.options[step.option.key])
 
+    def computes(self, kind: QType) -> bool:
+        """Whether the target's device computes in a type."""
+        return not kind.is_wide
+
     def refusal(self, node: NodeProto) -> str | None:
         """Why the request leaves a node float, or None when it is to be quantized."""
         if node.op_type not in self.op_types:
@@ -108,9 +112,9 @@ def _configured(request: Request, catalog: Catalog) -> Request:
     return request
 
 
-def _kind(argument: str, value: object) -> QType:
+def _kind(catalog: Catalog, argument: str, value: object) -> QType:
     try:
-        return qtype(value)
+        return catalog.qtype(value)
     except UnsupportedError as error:
         raise UnsupportedError(f"{argument}: {error}") from error
 

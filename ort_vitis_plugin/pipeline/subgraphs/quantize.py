@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
+from ...emission.emitter import Emitter
 from ...emission.names import GENERATED_SUFFIXES
 from ...graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
 from ...onnx_io import external_weights
 from ...plan import Plan, TensorPlan
+from ...planning.marker import Marker
+from ...planning.planner import Planner
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
 from .names import is_enabled
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...calibration.statistics import Statistics
-    from ...planning.marker import PlannedQDQQuantizer
     from ...request.settings import Run
 
 LOOPS = ("If", "Loop", "Scan")
@@ -95,14 +97,14 @@ class BodyQuantizer:
         inner.reserve(taken)
         overrides = self.run.options["TensorQuantOverrides"] or {}
         run = _with_overrides(self.run, {name: value for name, value in overrides.items() if _has(inner, name)})
-        quantizer: PlannedQDQQuantizer = self.run.format.quantizer(run, inner, self.statistics)
-        plan = quantizer.plan()
+        marks = (run.format.marker or Marker)(inner, run).marks
+        plan = Planner(marks, self.statistics, run, run).plan()
         for name in captured:
             _as_outside(plan, outer_plan, name)
         plan = within_rules(run, plan)
-        report_nodes(run, plan, quantizer)
+        report_nodes(run, plan, marks)
         self._bodies(inner, plan, taken)
-        model = quantizer.emit(plan)
+        model = Emitter(plan, marks, run.format.writer(run, inner)).emit(run.report.skips)
         _take_over(outer, body, model)
         return _names(Graph(model, copy=False))
 
@@ -147,4 +149,7 @@ def _take_over(outer: Graph, body: GraphProto, model: ModelProto) -> None:
     del body.initializer[:]
     body.initializer.extend(constants)
     known = {entry.domain for entry in outer.model.opset_import}
+    defined = {(function.domain, function.name) for function in outer.model.functions}
+    new = [function for function in model.functions if (function.domain, function.name) not in defined]
+    outer.model.functions.extend(new)
     outer.model.opset_import.extend(entry for entry in model.opset_import if entry.domain not in known)

@@ -114,7 +114,8 @@ def _has_float16(model: ModelProto) -> bool:
 def _needed(model: ModelProto, run: Run) -> int:
     overrides = run.options["TensorQuantOverrides"] or {}
     per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
-    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, int(run.format.quantizer.minimum_opset))
+    of_format = run.format.writer.opset_for((run.activation, run.weight))
+    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
     stays_half = _has_float16(model) and not run.call.convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 

@@ -11,6 +11,8 @@ import pytest
 
 from ort_vitis_plugin.numerics import positions
 from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.quantize import along, fake_quant, quantize
+from ort_vitis_plugin.numerics.sqnr import sqnr_db
 
 INT8, UINT8, INT16 = qtype("QInt8"), qtype("QUInt8"), qtype("QInt16")
 
@@ -67,7 +69,7 @@ def test_covering_position_at_the_edges() -> None:
 
 def test_quantize_rounds_half_to_even_and_saturates() -> None:
     values = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, 1e30, -1e30, np.inf, -np.inf], np.float32)
-    codes = positions.quantize(values, np.float32(1), np.int64(0), INT8.limits())
+    codes = quantize(values, np.float32(1), np.int64(0), INT8.limits())
     assert codes.tolist() == [0, 2, 2, 0, -2, 126, 127, 127, -128, 127, -128]
 
 
@@ -90,28 +92,28 @@ def test_quantize_is_onnxruntimes(kind: str) -> None:
     )
     feeds = {"x": values, "s": np.array(scale), "z": np.array(zero, storage_dtype(known))}
     expected = run_model(model, feeds)["y"]
-    found = positions.quantize(values, scale, np.int64(zero), known.limits())
+    found = quantize(values, scale, np.int64(zero), known.limits())
     np.testing.assert_array_equal(found, expected.astype(np.int64))
 
 
 def test_fake_quant_is_a_projection() -> None:
     values = np.random.default_rng(2).standard_normal(1000).astype(np.float32)
     for kind in (INT8, UINT8, INT16):
-        once = positions.fake_quant(values, 5, kind)
-        np.testing.assert_array_equal(positions.fake_quant(once, 5, kind), once)
+        once = fake_quant(values, 5, kind)
+        np.testing.assert_array_equal(fake_quant(once, 5, kind), once)
         inside = np.abs(values) < 127 * 2.0**-5 if kind.is_signed else (values >= -4) & (values < 3.96)
         assert np.max(np.abs(once - values)[inside]) <= 2.0**-6
 
 
 def test_along_broadcasts_channels() -> None:
-    assert positions.along(np.arange(3), 4, 1).shape == (1, 3, 1, 1)
-    assert positions.along(np.arange(3), 2, -1).shape == (1, 3)
-    assert positions.along(np.array(5), 4, 1).shape == ()
+    assert along(np.arange(3), 4, 1).shape == (1, 3, 1, 1)
+    assert along(np.arange(3), 2, -1).shape == (1, 3)
+    assert along(np.array(5), 4, 1).shape == ()
 
 
 def test_sqnr() -> None:
     f = np.array([3.0, 4.0])
-    assert positions.sqnr_db(f, f) == math.inf
-    assert positions.sqnr_db(f, f + np.array([0.5, 0.0])) == pytest.approx(20.0)
-    assert positions.sqnr_db(np.zeros(2), np.ones(2)) == -math.inf
-    assert positions.sqnr_db(f, np.array([np.inf, 4.0])) == -math.inf
+    assert sqnr_db(f, f) == math.inf
+    assert sqnr_db(f, f + np.array([0.5, 0.0])) == pytest.approx(20.0)
+    assert sqnr_db(np.zeros(2), np.ones(2)) == -math.inf
+    assert sqnr_db(f, np.array([np.inf, 4.0])) == -math.inf
