@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from ..graph import Graph, Skip
     from ..options.options import Options
 
-# QuantizeLinear has float8 from here on.
-FLOAT8_OPSET = 19
+# From here on QuantizeLinear states its type without a zero point. With one (float8 has it since opset 19) onnxruntime
+# 1.32 takes the 0 for the least code: it drops a Relu before the pair, and does not load a Clip.
+FLOAT8_OPSET = 21
 # Suffix of the pair of those readers that take a tensor in another type: it has parameters of its own.
 CONVERT = "_convert"
 
@@ -86,7 +87,7 @@ class PairWriter:
         self.settings, self.graph = settings, graph
         self.opset = graph.opset
         self.domains: set[str] = set()
-        self._parameters: dict[tuple[str, str, bool], tuple[str, str]] = {}
+        self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------ what a format says of itself
 
@@ -120,9 +121,10 @@ class PairWriter:
         """The type of other biases, with parameters of their own; None leaves them float."""
         return None if weight.scaling in (Scaling.LINEAR, Scaling.NONE) else weight
 
-    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
-        """Attributes of the nodes of a pair besides ``axis``."""
-        return {}
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
+        """Attributes of one half of a pair, or of its one node, besides ``axis``."""
+        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not self.is_one_node
+        return {"output_dtype": planned.kind.element_type} if states_type else {}
 
     def parameters(
         self, low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool, powers: bool
@@ -152,13 +154,13 @@ class PairWriter:
         name, kind = pair.tensor, pair.parameters.kind
         if self.is_one_node:
             end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
-            self._node(self.quantize_op, pair, end, f"{name}_DequantizeLinear{pair.suffix}")
+            self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}")
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
             return end
         if self._is_half_concat(pair.source):
             return self._pair_between_casts(pair)
         middle = self.graph.unique(f"{name}_QuantizeLinear_Output{pair.suffix}")
-        self._node(self.operator(kind, dequantize=False), pair, middle, f"{name}_QuantizeLinear{pair.suffix}")
+        self._node(pair, middle, f"{name}_QuantizeLinear{pair.suffix}")
         self.graph.describe(middle, kind.element_type, self.graph.shape(name))
         return self._dequantize(replace(pair, source=middle))
 
@@ -181,8 +183,8 @@ class PairWriter:
         source = self.store(f"{name}_quantized", codes, INT32)
         del self.graph.initializers[name]
         target = self.graph.unique(f"{name}_DequantizeLinear_Output") if is_half else name
-        operator = self.operator(INT32, dequantize=True)
-        self._node(operator, Pair(own.name, own, source), target, f"{name}_DequantizeLinear", force_float32=is_half)
+        pair = Pair(own.name, own, source)
+        self._node(pair, target, f"{name}_DequantizeLinear", dequantize=True, force_float32=is_half)
         if is_half:
             self.graph.make("Cast", [target], [name], f"{name}_Cast", to=TensorProto.FLOAT16)
         self.graph.describe(name, TensorProto.FLOAT16 if is_half else TensorProto.FLOAT, array.shape)
@@ -214,9 +216,8 @@ class PairWriter:
         types = {wide: TensorProto.FLOAT, codes: kind.element_type, back: TensorProto.FLOAT}
         self.graph.make("Cast", [pair.source], [wide], f"{name}_Cast{suffix}", to=TensorProto.FLOAT)
         for dequantize, x, y in ((False, wide, codes), (True, codes, back)):
-            operator = self.operator(kind, dequantize=dequantize)
-            half = replace(pair, source=x)
-            self._node(operator, half, y, f"{name}_{operator}{suffix}", force_float32=True)
+            part = f"{name}_{self.operator(kind, dequantize=dequantize)}{suffix}"
+            self._node(replace(pair, source=x), y, part, dequantize=dequantize, force_float32=True)
         self.graph.make("Cast", [back], [end], f"{name}_Cast{suffix}", to=TensorProto.FLOAT16)
         for tensor, element_type in {**types, end: TensorProto.FLOAT16}.items():
             self.graph.describe(tensor, element_type, self.graph.shape(name))
@@ -225,32 +226,36 @@ class PairWriter:
     def _dequantize(self, pair: Pair) -> str:
         name = pair.tensor
         end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
-        operator = self.operator(pair.parameters.kind, dequantize=True)
-        self._node(operator, pair, end, f"{name}_DequantizeLinear{pair.suffix}")
+        self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}", dequantize=True)
         if end != name:
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
         return end
 
-    def _node(self, op_type: str, pair: Pair, target: str, name: str, *, force_float32: bool = False) -> None:
+    def _node(
+        self, pair: Pair, target: str, name: str, *, dequantize: bool = False, force_float32: bool = False
+    ) -> None:
         planned = pair.parameters
         domain = self.domain(planned.kind)
         self.domains.add(domain)
-        attributes: dict[str, Any] = dict(self.pair_attributes(planned))
+        attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
-        stored: tuple[str, ...] = ()
-        if planned.kind.scaling is not Scaling.NONE:
-            is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
-            stored = self._scale_and_zero(planned, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
-        self.graph.make(op_type, [pair.source, *stored], [target], name, domain=domain or None, **attributes)
+        is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
+        stored = self._stored(planned, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
+        operator = self.operator(planned.kind, dequantize=dequantize)
+        self.graph.make(operator, [pair.source, *stored], [target], name, domain=domain or None, **attributes)
 
-    def _scale_and_zero(self, planned: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, str]:
+    def _stored(self, planned: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, ...]:
+        """The initializers that hold the parameters: scale and zero point, a scale alone, or none."""
         key = (planned.name, suffix, is_half)
+        if planned.kind.scaling is Scaling.NONE:
+            return ()
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
-            scale = self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))
-            zero = self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind)
-            self._parameters[key] = (scale, zero)
+            stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))]
+            if planned.kind.scaling is not Scaling.LINEAR:
+                stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
+            self._parameters[key] = tuple(stored)
         return self._parameters[key]
 
 

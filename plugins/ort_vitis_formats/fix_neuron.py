@@ -23,7 +23,7 @@ class FixNeuronWriter(PairWriter):
     def has_product_bias(self, weight: QType) -> bool:
         return False
 
-    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         if planned.position is None:
             raise UnsupportedError(
                 f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "

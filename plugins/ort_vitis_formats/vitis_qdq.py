@@ -58,7 +58,7 @@ class VitisQDQWriter(PairWriter):
             return weight
         return qtype("QInt32")
 
-    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         if self._is_vitis(planned.kind) or planned.position is None:
             return {}
         return {"bit_width": "8", "pos": str(planned.position)}
