@@ -111,15 +111,20 @@ class PairWriter:
 
     def keeps_float_weights(self, kind: QType) -> bool:
         """Whether weights stay float with a pair behind them, instead of codes with a dequantize node."""
-        return bool(self.settings.options["AddQDQPairToWeight"])
+        return bool(self.settings.options["AddQDQPairToWeight"]) and kind != INT32
 
     def has_product_bias(self, weight: QType) -> bool:
         """Whether biases beside weights of this type are int32 with scale x * w."""
         return weight.is_integer and not self.settings.target.bias_as_weight
 
     def bias_kind(self, weight: QType) -> QType | None:
-        """The type of other biases, with parameters of their own; None leaves them float."""
-        return None if weight.scaling in (Scaling.LINEAR, Scaling.NONE) else weight
+        """The type of other biases, with parameters of their own; None leaves them float.
+
+        Beside float8 it is int32: a float bias onnxruntime 1.32 would give the scale x * w, at which it overflows.
+        """
+        if weight.scaling is Scaling.LINEAR:
+            return INT32
+        return None if weight.scaling is Scaling.NONE else weight
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Attributes of one half of a pair, or of its one node, besides ``axis``."""
