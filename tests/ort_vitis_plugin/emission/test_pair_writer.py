@@ -100,9 +100,7 @@ def test_float8_in_calls_of_all_kinds(call: str) -> None:
 
 
 def test_float8_is_no_type_of_quantized_operators() -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"QFLOAT8E4M3FN cannot be written as QuantFormat\.QOperator; use Qua"
-    ):
+    with pytest.raises(UnsupportedError, match=r"QFLOAT8E4M3FN cannot be written as QuantFormat\.QOperator; use Qua"):
         quantized(model(), quant_format=QuantFormat.QOperator)
 
 
