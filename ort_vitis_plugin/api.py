@@ -19,6 +19,7 @@ from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
+from .lazy import lazily
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
 from .numerics.quantize import along, dequantize, fake_quant, quantize
@@ -54,11 +55,12 @@ from .plugin.declarations import (
 )
 from .plugin.hookspecs import hookimpl
 from .report.report import Report
-from .request.settings import Settings, settings_of
+from .request.settings import Settings
 from .selection.divisors import is_divisor
 from .sketch import Sketch
 
 if TYPE_CHECKING:
+    from .entry.quantize_static import settings_for
     from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
 
 __all__ = [
@@ -161,7 +163,7 @@ __all__ = [
     "scalar",
     "scale_of",
     "set_values",
-    "settings_of",
+    "settings_for",
     "solve",
     "sqnr_db",
     "square_of",
@@ -171,8 +173,18 @@ __all__ = [
     "with_constant",
 ]
 
-# The stages pull in the whole pipeline, which a plugin that only declares does not need.
-_STAGES = ("PlannedModel", "emit", "fake_quantize", "observe", "plan", "prepare", "solve")
+# They pull in the whole pipeline, which a plugin that only declares does not need.
+_LATER = {
+    "PlannedModel": "pipeline.callable_stages",
+    "emit": "pipeline.callable_stages",
+    "fake_quantize": "pipeline.callable_stages",
+    "observe": "pipeline.callable_stages",
+    "plan": "pipeline.callable_stages",
+    "prepare": "pipeline.callable_stages",
+    "settings_for": "entry.quantize_static",
+    "solve": "pipeline.callable_stages",
+}
+_later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.
 _OLD = {
     "Run": ("Context", "Context (in steps) or Configuration (in Target.check and collectors)"),
@@ -180,12 +192,8 @@ _OLD = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _STAGES:
-        from .pipeline import callable_stages
-
-        return getattr(callable_stages, name)
     if name in _OLD:
         new, advice = _OLD[name]
         warnings.warn(f"ort_vitis_plugin.api.{name} is an old name; write {advice}", DeprecationWarning, stacklevel=2)
         return globals()[new]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _later(name)

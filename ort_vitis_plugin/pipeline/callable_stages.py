@@ -1,6 +1,6 @@
 """The stages of a call, each to be called alone: models, statistics, plans and settings go in and come out.
 
-settings = settings_of(request, catalog)
+settings = settings_for(extra_options={"Preset": "ipu_cnn"})
 model, settings = prepare(model, settings)
 statistics = observe(model, samples, settings)
 written = emit(solve(plan(model, statistics, settings)))
