@@ -157,6 +157,7 @@ FLOORS = (
     "api",
     "entry",
     "legacy",
+    "compat",
     "demo",
     "analysis",
     "pipeline",

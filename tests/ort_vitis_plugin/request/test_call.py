@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from onnx import NodeProto, helper
 
-from ort_vitis_plugin.options.request import Request
-from ort_vitis_plugin.request.call import Call
-from ort_vitis_plugin.request.ledger import Ledger
 from ort_vitis_plugin.request.settings import Settings
 from ort_vitis_plugin.testing import graph, plain_context
 
@@ -84,17 +81,3 @@ def test_settings_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings.request = settings.request  # type: ignore[misc]
     assert {field.name for field in dataclasses.fields(Settings)}.isdisjoint({"report", "excluded", "samples"})
-
-
-def test_the_second_answer_of_a_call_has_a_ledger_of_its_own() -> None:
-    call = plain_context()
-    call.ledger.libraries = ["library"]
-    call.note("first")
-    call.ledger.renames.node("a", "b")
-    again = call.ledger.next_answer(call.settings)
-    assert (again.libraries, again.samples) == (["library"], None)
-    assert not again.report.notes
-    assert not len(again.renames)
-    assert again.report.configuration == call.report.configuration
-    assert isinstance(Call(call.settings, again).ledger, Ledger)
-    assert isinstance(call.request, Request)
