@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 # Verb: where its function lies, what it takes beside the model, and what it does.
 CONVERTERS = {
     "convert-fp16-to-fp32": (
-        "ort_vitis_prepare.convert_fp16_to_fp32:convert_fp16_to_fp32",
+        "ort_vitis_prepare.convert.fp16_to_fp32:convert_fp16_to_fp32",
         "report",
         "float16 to float32",
     ),
     "convert-nchw-to-nhwc": (
-        "ort_vitis_prepare.convert_nchw_to_nhwc:convert_nchw_to_nhwc",
+        "ort_vitis_prepare.convert.nchw_to_nhwc:convert_nchw_to_nhwc",
         "report",
         "let image inputs take channels last",
     ),
