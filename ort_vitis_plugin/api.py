@@ -12,8 +12,9 @@ from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
+from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
-from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
+from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.nodes import DEFAULT_DOMAINS
@@ -21,7 +22,7 @@ from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
 from .numerics.positions import nearest_position, position_of, scale_of
-from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
+from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
@@ -31,7 +32,8 @@ from .options.options import Option, OptionGroup, option
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
-from .planning.marker import PlannedQDQQuantizer
+from .planning.marker import Marker
+from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
@@ -45,6 +47,7 @@ from .plugin.declarations import (
     Namespace,
     OpQuantizer,
     Preset,
+    QuantizedType,
     ScaleFormat,
     Stage,
     Target,
@@ -88,6 +91,7 @@ __all__ = [
     "Format",
     "Fusion",
     "Graph",
+    "Marker",
     "ModelError",
     "ModelTransform",
     "Namespace",
@@ -95,9 +99,10 @@ __all__ = [
     "Option",
     "OptionError",
     "OptionGroup",
+    "Pair",
+    "PairWriter",
     "Plan",
     "PlannedModel",
-    "PlannedQDQQuantizer",
     "Position",
     "PowerOfTwoMethod",
     "Preset",
@@ -106,12 +111,15 @@ __all__ = [
     "QuantFormat",
     "QuantType",
     "QuantizationError",
+    "QuantizedType",
     "Report",
     "Request",
     "Role",
     "ScaleFormat",
+    "Scaling",
     "Settings",
     "Sketch",
+    "Skip",
     "Stage",
     "Target",
     "TensorData",
