@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto, ValueInfoProto, helper
 
 from .. import custom_ops
-from ..custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
+from ..custom_ops.qdq_nodes import is_dequantize, is_fix_neuron, is_quantize
 from ..data_readers import RandomDataReader, adapt_feed
 from ..errors import CalibrationError, ModelError, OutputError
-from ..graph import DEFAULT_DOMAINS, Graph, attribute
+from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from ..data_readers import Feed
 
-_PAIR_DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _FLOATS = ("tensor(float)", "tensor(float16)", "tensor(double)")
 _CAST = "_for_dump_model"  # numpy has no bfloat16, so its codes leave the session as float32, which is exact
 
@@ -60,29 +59,17 @@ class _Codes:
         return np.dtype(f"{'int' if dtype.kind == 'i' else 'uint'}{8 if width <= 8 else 16 if width <= 16 else 32}")
 
 
-def _is_quantize(node: NodeProto) -> bool:
-    return (node.domain, node.op_type) in QUANTIZE or (
-        node.op_type == "QuantizeLinear" and node.domain in _PAIR_DOMAINS
-    )
-
-
-def _is_dequantize(node: NodeProto) -> bool:
-    return (node.domain, node.op_type) in DEQUANTIZE or (
-        node.op_type == "DequantizeLinear" and node.domain in _PAIR_DOMAINS
-    )
-
-
 def _quantized(graph: Graph) -> list[_Codes]:
     """FixNeurons and dequantized tensors under the name of their float output; other codes under their own."""
     found = []
     for node in graph:
         kind = graph.element_type(node.input[2]) if len(node.input) > 2 and node.input[2] else 0
-        if (node.domain, node.op_type) in FIX_NEURON:
+        if is_fix_neuron(node):
             found.append(_Codes(node.output[0], node.output[0], node, kind or TensorProto.INT8))
-        elif _is_dequantize(node):
+        elif is_dequantize(node):
             known = kind or graph.element_type(node.input[0]) or TensorProto.UINT8
             found.append(_Codes(node.output[0], node.input[0], node, known))
-        elif _is_quantize(node) and not any(_is_dequantize(user) for user in graph.consumers(node.output[0])):
+        elif is_quantize(node) and not any(is_dequantize(user) for user in graph.consumers(node.output[0])):
             known = kind or attribute(node, "output_dtype", 0) or TensorProto.UINT8
             found.append(_Codes(node.output[0], node.output[0], node, known))
     return found

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
+from ort_vitis_plugin.graph.op_sets import MOVES
 from ort_vitis_plugin.numerics.qtypes import qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, quantize
 
@@ -206,21 +207,5 @@ WRITERS: dict[str, Writer] = {
     "Resize": resize,
     "Pad": pad,
     "ArgMax": arg_max,
-    **dict.fromkeys(
-        (
-            "Expand",
-            "Flatten",
-            "Gather",
-            "GatherElements",
-            "GatherND",
-            "Reshape",
-            "Slice",
-            "Split",
-            "Squeeze",
-            "Tile",
-            "Transpose",
-            "Unsqueeze",
-        ),
-        move,
-    ),
+    **dict.fromkeys(sorted(MOVES - {"Identity"} | {"GatherElements", "GatherND"}), move),
 }

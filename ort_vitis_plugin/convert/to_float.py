@@ -11,15 +11,15 @@ from onnx import TensorProto, helper
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import (
     CONTRIB_DOMAIN,
-    DEQUANTIZE,
     FIX_NEURON,
-    QUANTIZE,
     QUARK_DOMAIN,
     VAI_DOMAIN,
 )
+from ort_vitis_plugin.custom_ops.qdq_nodes import is_dequantize, is_quantize
 from ort_vitis_plugin.emission import clip_metadata
-from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
+from ort_vitis_plugin.graph.op_sets import MOVES
 
 from .skipped_subgraphs import skip_bodies
 
@@ -30,34 +30,22 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.emission.clip_metadata import Limits
     from ort_vitis_plugin.graph import Skip
 
-_PAIR_DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
-
 _NON_NEGATIVE = frozenset(
     {"Abs", "Exp", "HardSigmoid", "ReduceL1", "ReduceL2", "ReduceSumSquare", "Relu", "Sigmoid", "Softmax"}
     | {"Softplus", "Sqrt"}
 )
-_OF_THEIR_FIRST_INPUT = frozenset(
-    {"AveragePool", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GlobalAveragePool", "GlobalMaxPool"}
-    | {"Identity", "MaxPool", "Reshape", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Slice"}
-    | {"SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unsqueeze"}
+_OF_THEIR_FIRST_INPUT = (
+    MOVES
+    | {"AveragePool", "DepthToSpace", "Dropout", "GlobalAveragePool", "GlobalMaxPool", "MaxPool"}
+    | {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "SpaceToDepth", "TopK"}
 )
 _OF_ALL_INPUTS = frozenset({"Add", "Concat", "Max", "Mean", "Min", "Mul", "Sum"})
 _SIX = 6.0  # what Relu6 ends at; a range that ends exactly there was cut there
 
 
-def _is_quantize(node: NodeProto) -> bool:
-    native = node.op_type == "QuantizeLinear" and node.domain in _PAIR_DOMAINS
-    return native or (node.domain, node.op_type) in QUANTIZE
-
-
-def _is_dequantize(node: NodeProto) -> bool:
-    native = node.op_type == "DequantizeLinear" and node.domain in _PAIR_DOMAINS
-    return native or (node.domain, node.op_type) in DEQUANTIZE
-
-
 def _range(graph: Graph, node: NodeProto) -> Limits:
     """The numbers at the ends of the codes of a quantizer or FixNeuron; a lower end of 0 only where that is exact."""
-    zero: NDArray[Any] | None = np.zeros((), np.uint8 if _is_quantize(node) else np.int8)
+    zero: NDArray[Any] | None = np.zeros((), np.uint8 if is_quantize(node) else np.int8)
     if len(node.input) > 2 and node.input[2]:
         zero = graph.array(node.input[2])
     scale = graph.array(node.input[1])
@@ -84,14 +72,14 @@ def _is_non_negative(graph: Graph, tensor: str) -> bool:
         seen.add(name)
         if node is None:
             return False
-        if _is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON:
+        if is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON:
             if _range(graph, node)[0] != 0.0:
                 waiting.append(node.input[0])
         elif node.op_type == "Clip":
             low, _ = clip_limits(graph, node)
             if low is None or not low >= 0:
                 return False
-        elif _is_quantize(node) or node.op_type in _OF_THEIR_FIRST_INPUT:
+        elif is_quantize(node) or node.op_type in _OF_THEIR_FIRST_INPUT:
             waiting.append(node.input[0])
         elif node.op_type in _OF_ALL_INPUTS:
             waiting.extend(node.input)
@@ -111,7 +99,7 @@ def _clamps(graph: Graph) -> dict[str, Limits]:
         return {tensor: limits for tensor, limits in stated.items() if graph.producer(tensor) is not None}
     found: dict[str, Limits] = {}
     for node in graph:
-        if not (_is_quantize(node) or (node.domain, node.op_type) in FIX_NEURON):
+        if not (is_quantize(node) or (node.domain, node.op_type) in FIX_NEURON):
             continue
         source = node.input[0]
         low, high = _range(graph, node)
@@ -180,19 +168,19 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     for node in graph:
         if (node.domain, node.op_type) in FIX_NEURON:
             _pass_on(graph, node)
-        elif _is_dequantize(node):
+        elif is_dequantize(node):
             producer = graph.producer(node.input[0])
-            if producer is not None and _is_quantize(producer):
+            if producer is not None and is_quantize(producer):
                 graph.set_inputs(node, [producer.input[0]])
                 _pass_on(graph, node)
             elif not _fold_constant(graph, node):
                 graph.skip(node, "its codes are neither constant nor made by a quantizer")
     for node in graph:
-        if _is_quantize(node) and not graph.consumers(node.output[0]) and node.output[0] not in graph.outputs:
+        if is_quantize(node) and not graph.consumers(node.output[0]) and node.output[0] not in graph.outputs:
             graph.remove(node)
         elif node.op_type.startswith(("QLinear", "QGemm", "ConvInteger", "MatMulInteger")):
             graph.skip(node, f"{node.op_type} computes on codes; only pairs and FixNeurons are undone")
-    skip_bodies(graph, lambda node: _is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
+    skip_bodies(graph, lambda node: is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
     result = graph.to_model()
     clip_metadata.forget(result)
     custom_ops.add_functions(result)

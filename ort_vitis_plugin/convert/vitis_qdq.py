@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, QUANTIZE, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.functions import add_functions
 from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
-from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
+from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
+from ort_vitis_plugin.graph import Graph, attribute
 
 from .skipped_subgraphs import skip_bodies
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.graph import Skip
 
-MICROSOFT = "com.microsoft"
 EIGHT_BITS = frozenset({TensorProto.INT8, TensorProto.UINT8})
 SIXTEEN_BITS = frozenset({TensorProto.INT16, TensorProto.UINT16})
 _SIXTEEN_BIT_OPSET = 21
@@ -149,7 +149,7 @@ def _refusal_by_vitis(graph: Graph, node: NodeProto, *, quantizes: bool) -> str:
 
 
 def _is_pair_half(node: NodeProto) -> bool:
-    return node.op_type in ("QuantizeLinear", "DequantizeLinear") and node.domain in (*DEFAULT_DOMAINS, MICROSOFT)
+    return is_native(node, "QuantizeLinear") or is_native(node, "DequantizeLinear")
 
 
 def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, helper
 
+from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
+
 from ..errors import ModelError
 from ..graph import walk
 from .domains import OURS
@@ -32,7 +34,7 @@ def _raise_opset(model: ModelProto, opset: int) -> bool:
         return False
     for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
         for entry in imports:
-            if entry.domain in ("", "ai.onnx") and 13 <= entry.version < opset:
+            if entry.domain in DEFAULT_DOMAINS and 13 <= entry.version < opset:
                 entry.version = opset
     return True
 

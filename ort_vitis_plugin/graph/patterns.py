@@ -9,13 +9,13 @@ from onnx import NodeProto
 
 from .edit import integers, scalar
 from .graph import Graph
-from .nodes import attribute
+from .nodes import DEFAULT_DOMAINS, attribute
 
 
 def made_by(graph: Graph, tensor: str, *op_types: str) -> NodeProto | None:
     """The producer, if it is one of these."""
     node = graph.producer(tensor)
-    return node if node is not None and node.op_type in op_types and node.domain in ("", "ai.onnx") else None
+    return node if node is not None and node.op_type in op_types and node.domain in DEFAULT_DOMAINS else None
 
 
 def operands(node: NodeProto) -> Iterator[tuple[str, str]]:

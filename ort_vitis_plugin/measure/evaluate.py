@@ -3,27 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .. import custom_ops
+from ..data_readers import adapt_feed
+from ..errors import CalibrationError, ModelError
+from ..numerics.sqnr import decibels
+from ..onnx_io.sessions import open_session
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnx import ModelProto
 
-    from ort_vitis_plugin.data_readers import Feed
+    from ..data_readers import Feed
 
 
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, tuple[float, float]]:
     """{output: (SQNR in dB, largest difference)} over all samples; nothing but sums is kept of them."""
-    import math
-
-    import numpy as np
-
-    from ort_vitis_plugin import custom_ops
-    from ort_vitis_plugin.data_readers import adapt_feed
-    from ort_vitis_plugin.errors import CalibrationError, ModelError
-    from ort_vitis_plugin.onnx_io.sessions import open_session
-
     left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
     names = [value.name for value in left.get_outputs()]
     missing = set(names) - {value.name for value in right.get_outputs()}
@@ -46,7 +46,7 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
         raise CalibrationError("there is no sample to compare on")
     return {
         name: (
-            math.inf if not noise[name] else 10 * math.log10(max(signal[name], 1e-300) / noise[name]),
+            decibels(signal[name], noise[name]),
             largest[name],
         )
         for name in names

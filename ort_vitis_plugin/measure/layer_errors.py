@@ -8,7 +8,6 @@ is low suffers from those before it.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..graph import Graph
+from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import open_session
 
@@ -62,10 +62,8 @@ class _Sums:
         self.through += float((f - q) @ (f - q))
         self.alone += float((f - alone) @ (f - alone))
 
-    def decibels(self, noise: float) -> float:
-        if noise == 0:
-            return math.inf
-        return 10 * math.log10(self.signal / noise) if self.signal else -math.inf
+    def sqnr(self, noise: float) -> float:
+        return decibels(self.signal, noise)
 
 
 @dataclass
@@ -112,7 +110,7 @@ def layer_errors(
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(tensor)
-        through, alone = total.decibels(total.through), total.decibels(total.alone)
+        through, alone = total.sqnr(total.through), total.sqnr(total.alone)
         found.append(LayerError(tensor, producer.op_type if producer is not None else "", through, alone))
     return sorted(found, key=lambda error: error.through)
 

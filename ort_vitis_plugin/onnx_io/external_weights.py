@@ -189,7 +189,7 @@ def size(model: ModelProto) -> int:
     return sum(array.nbytes for array in arrays_of(model))
 
 
-def open_session(
+def lend_to_session(
     model: ModelProto, options: ort.SessionOptions, providers: Sequence[Any] = ("CPUExecutionProvider",)
 ) -> ort.InferenceSession:
     """A session that reads what lies beside the model where it lies."""

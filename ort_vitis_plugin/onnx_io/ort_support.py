@@ -10,6 +10,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto
 
+from .sessions import SILENT, session_options
+
 if TYPE_CHECKING:
     pass
 
@@ -27,8 +29,7 @@ def has_native_pairs(opset: int) -> bool:
     *inputs, output = (onnx.helper.make_tensor_value_info(name, kind, []) for name, kind in values)
     graph = onnx.helper.make_graph([node], "probe", inputs, [output])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 4
+    quiet = session_options(severity=SILENT)
     try:
         onnxruntime.InferenceSession(model.SerializeToString(), quiet, providers=["CPUExecutionProvider"])
     except Exception:  # NotImplemented or Fail, by release

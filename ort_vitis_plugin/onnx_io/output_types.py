@@ -14,6 +14,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from . import external_weights
+from .sessions import SILENT, session_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +49,9 @@ def _take_types(values: list[ValueInfoProto], model: ModelProto) -> None:
     """From a session of onnxruntime, if it takes the model."""
     if not values:
         return
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options = session_options(ort.GraphOptimizationLevel.ORT_DISABLE_ALL, SILENT)
     try:
-        session = external_weights.open_session(model, options)
+        session = external_weights.lend_to_session(model, options)
     except Exception:  # the checker says what is missing
         return
     kinds = {value.name: value.type for value in session.get_outputs()}

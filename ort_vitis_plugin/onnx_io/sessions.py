@@ -46,6 +46,17 @@ def register_all(paths: Iterable[str]) -> Callable[[ort.SessionOptions], None]:
     return partial(_register, tuple(paths))
 
 
+WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
+
+
+def session_options(level: ort.GraphOptimizationLevel = FAITHFUL, severity: int = QUIET) -> ort.SessionOptions:
+    """Options of a session that optimizes up to ``level`` and logs from ``severity`` (onnxruntime's numbers) on."""
+    options = ort.SessionOptions()
+    options.log_severity_level = severity
+    options.graph_optimization_level = level
+    return options
+
+
 def open_session(
     model: ModelProto,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
@@ -55,9 +66,7 @@ def open_session(
 ) -> ort.InferenceSession:
     """A session on the CPU, quiet. A ``lean`` one holds no weight or activation longer than it is needed, and none
     packed for speed."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    options.graph_optimization_level = level
+    options = session_options(level)
     if lean:
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
@@ -66,6 +75,6 @@ def open_session(
     for register in libraries:
         register(options)
     if model_size(model) < LARGEST_FILE:
-        return external_weights.open_session(model, options)
+        return external_weights.lend_to_session(model, options)
     with external_weights.external_weights_scope():
-        return external_weights.open_session(external_weights.externalize(model), options)
+        return external_weights.lend_to_session(external_weights.externalize(model), options)

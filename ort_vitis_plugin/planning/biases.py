@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..plan.marks import Marks
-    from ..request.settings import Run
+    from ..request.call import Call
+    from ..request.ledger import Ledger
     from ..selection.masks_and_fills import NotData
     from .tensor_parameters import TensorParameters
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Biases:
     """Adds the biases of a plan whose activations and weights are there."""
 
-    def __init__(self, marks: Marks, plan: Plan, parameters: TensorParameters, settings: Run, ledger: Run) -> None:
+    def __init__(self, marks: Marks, plan: Plan, parameters: TensorParameters, settings: Call, ledger: Ledger) -> None:
         self.marks, self.result, self.parameters = marks, plan, parameters
         self.settings, self.ledger = settings, ledger
 

@@ -10,10 +10,10 @@ from .saturating_clips import saturates
 if TYPE_CHECKING:
     from ..plan import Plan
     from ..plan.marks import Marks
-    from ..request.settings import Run
+    from ..request.call import Call
 
 
-def fuse(marks: Marks, plan: Plan, settings: Run) -> None:
+def fuse(marks: Marks, plan: Plan, settings: Call) -> None:
     """Tensors inside one device operation get no pair, where the device computes in their type."""
     pairs = [pair for pair in settings.catalog.fusions(settings.lineage) if settings.enabled(pair)]
     if not pairs or not settings.computes(settings.activation):

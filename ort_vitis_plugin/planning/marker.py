@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..graph import Graph
     from ..plugin.catalog import Catalog
-    from ..request.settings import Run
+    from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
@@ -42,7 +42,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
     quantizer is answered from the graph's index.
     """
 
-    def __init__(self, graph: Graph, settings: Run) -> None:
+    def __init__(self, graph: Graph, settings: Call) -> None:
         self.graph, self.settings = graph, settings
         request, options = settings.request, self._upstream_options(settings)
         add_infer_metadata(graph.model)
@@ -217,7 +217,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         return copy
 
     @staticmethod
-    def _upstream_options(settings: Run) -> dict[str, Any]:
+    def _upstream_options(settings: Call) -> dict[str, Any]:
         given = settings.options
         options = {key: given[key] for key in given if key in settings.catalog.upstream_keys}
         options.update({key: given[key] for key in given if key not in settings.catalog.options})

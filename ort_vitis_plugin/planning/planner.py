@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ..calibration.statistics import Statistics
     from ..numerics.qtypes import QType
     from ..plan.marks import Marks, Override
-    from ..request.settings import Run
+    from ..request.call import Call
+    from ..request.ledger import Ledger
 
 DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
 
@@ -32,7 +33,7 @@ DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "
 class Planner:
     """Turns marks into a Plan, by what calibration saw and the call asks for."""
 
-    def __init__(self, marks: Marks, statistics: Statistics, settings: Run, ledger: Run) -> None:
+    def __init__(self, marks: Marks, statistics: Statistics, settings: Call, ledger: Ledger) -> None:
         self.marks, self.statistics = marks, statistics
         self.settings, self.ledger = settings, ledger
         self.graph, self.options = marks.graph, settings.options

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..emission.pair_writer import PairWriter
     from ..plan.affine import Affine
     from ..plan.marks import Marks, Override
-    from ..request.settings import Run
+    from ..request.call import Call
 
 
 class TensorParameters:
@@ -34,7 +34,7 @@ class TensorParameters:
         self,
         marks: Marks,
         statistics: Statistics,
-        settings: Run,
+        settings: Call,
         writer: PairWriter,
         range_source: Mapping[str, str],
     ) -> None:

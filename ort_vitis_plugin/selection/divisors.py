@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..graph import DEFAULT_DOMAINS
-from .masks_and_fills import MOVES
+from .masks_and_fills import KEEPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # The input of which a zero makes an infinity, by op type.
 DIVISORS = {"Div": 1, "Reciprocal": 0, "Log": 0}
-KEEPS_ZERO = MOVES | {"Sqrt", "Abs", "Pow"}
+KEEPS_ZERO = KEEPS | {"Sqrt", "Abs", "Pow"}
 JOINS = frozenset({"Concat", "Mul", "Add"})
 REASON = "{name} stays float: codes would round {least:.3g} to zero, and {node} ({op_type}) would make it infinite"
 

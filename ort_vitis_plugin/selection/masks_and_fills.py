@@ -21,6 +21,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..graph import DEFAULT_DOMAINS, attribute
+from ..graph.op_sets import MOVES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +39,7 @@ LEAST_FILL = -50.0
 
 MAXIMA = frozenset({"MaxPool", "GlobalMaxPool", "ReduceMax"})
 SINKS = MAXIMA | {"Softmax", "LogSoftmax", "Exp", "Sigmoid", "ReduceLogSumExp", "ArgMax", "TopK"}
-_MOVES = "Reshape Transpose Squeeze Unsqueeze Flatten Slice Expand Tile Cast Identity Gather Split Pad Trilu"
-MOVES = frozenset(_MOVES.split())
+KEEPS = MOVES | {"Cast", "Pad", "Trilu"}
 # Operations that compute data: what they write is judged by rule 1 and by the masks added in them.
 COMPUTES = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "BatchNormalization", "LayerNormalization"})
 
@@ -130,7 +130,7 @@ class NotData:
         inputs = [tensor for tensor in node.input if tensor]
         if node.domain not in DEFAULT_DOMAINS:
             return
-        if node.op_type in MOVES:
+        if node.op_type in KEEPS:
             yield inputs[0], sign
         elif node.op_type in ("Add", "Min", "Concat"):
             yield from ((tensor, sign) for tensor in inputs)

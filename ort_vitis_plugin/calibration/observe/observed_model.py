@@ -15,6 +15,7 @@ from ...custom_ops.library import register
 from ...errors import CalibrationError, UnknownNameError, suggest
 from ...graph import subgraphs
 from ...onnx_io import external_weights
+from ...onnx_io.sessions import WARNING, session_options
 from .observation import FLOATS
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Probe:
         if self.fetched:
             del model.graph.output[:]
             model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
-        return external_weights.open_session(model, options, providers)
+        return external_weights.lend_to_session(model, options, providers)
 
     @external_weights.external_weights_scope()
     def observing_session(self, sketches: Mapping[str, Sketch], configure: Configure | None) -> ort.InferenceSession:
@@ -99,7 +100,7 @@ class Probe:
             model.graph.node.append(node)
             model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
             self.observers.append(output)
-        return external_weights.open_session(model, options)
+        return external_weights.lend_to_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:
         """Only floating-point tensors can be observed."""
@@ -112,8 +113,7 @@ class Probe:
     def _prepare(self, configure: Configure | None) -> tuple[ort.SessionOptions, ModelProto]:
         """Basic optimisation: layout changes around every observed tensor would cost more than they save. Where
         weights fill much of the memory they are not packed for speed: that would be a third copy of them."""
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options = session_options(severity=WARNING)
         if self.folder:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self.folder))
         if configure:

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, Run, attribute, clip_bounds, constant, integers, refusal, scalar
+from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
+    Context,
+    Graph,
+    attribute,
+    clip_bounds,
+    constant,
+    integers,
+    scalar,
+)
 
 from .layer import OPERATORS, Layer, why_not
 
@@ -121,7 +130,7 @@ def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
         reader = graph.sole_consumer(tensor)
         if reader is None:
             return f"{tensor} has {len(graph.consumers(tensor))} readers"
-        if reader.domain not in ("", "ai.onnx") or reader.input[0] != tensor:
+        if reader.domain not in DEFAULT_DOMAINS or reader.input[0] != tensor:
             return f"{tensor} ends in {reader.op_type} {reader.name}"
         if reader.op_type in OPERATORS:
             return reader, flat
@@ -134,13 +143,13 @@ def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
         node = reader
 
 
-def seams(graph: Graph, run: Run | None) -> list[Seam]:
+def seams(graph: Graph, context: Context) -> list[Seam]:
     """All places where a factor can move from one layer to the next, front to back."""
     layers: dict[int, Layer] = {}
 
     def layer(node: NodeProto) -> Layer | str:
         if id(node) not in layers:
-            reason = refusal(run, node) or why_not(graph, node)
+            reason = context.refusal(node) or why_not(graph, node)
             if reason is not None:
                 return reason
             layers[id(node)] = Layer(graph, node)

@@ -15,9 +15,11 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
 from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
+    CallOptions,
+    Context,
     ModelError,
     ModelTransform,
-    Run,
     attribute,
     check_model,
     externalize,
@@ -32,7 +34,7 @@ MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 1
 
 def default_opset(model: ModelProto) -> int:
     """Version of the default operator set; a model that states none has version 1."""
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+    return next((entry.version for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
@@ -64,7 +66,7 @@ def _nearest_mode(node: NodeProto, scales: onnx.TensorProto | None) -> str:
 def _keep_meaning(graph: GraphProto) -> None:
     constants: dict[str, onnx.TensorProto] | None = None
     for node in graph.node:
-        if node.op_type != "Resize" or node.domain not in ("", "ai.onnx"):
+        if node.op_type != "Resize" or node.domain not in DEFAULT_DOMAINS:
             continue
         if constants is None:
             constants = _constants(graph)
@@ -111,18 +113,20 @@ def _has_float16(model: ModelProto) -> bool:
     return TensorProto.FLOAT16 in kinds
 
 
-def _needed(model: ModelProto, run: Run) -> int:
-    overrides = run.options["TensorQuantOverrides"] or {}
-    per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
-    of_format = run.format.writer.opset_for((run.activation, run.weight))
+def _needed(model: ModelProto, context: Context) -> int:
+    overrides = context.options["TensorQuantOverrides"] or {}
+    per_channel = context.request.per_channel or any(
+        "axis" in entry for listed in overrides.values() for entry in listed
+    )
+    of_format = int(context.format.writer.opset_for((context.activation, context.weight)))
     needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
-    stays_half = _has_float16(model) and not run.call.convert_fp16_to_fp32
+    stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
 
-def raise_for(model: ModelProto, run: Run) -> ModelProto:
+def raise_for(model: ModelProto, context: Context) -> ModelProto:
     """Raise the model to what the request needs."""
-    return raise_opset(model, _needed(model, run))
+    return raise_opset(model, _needed(model, context))
 
 
 RAISE_OPSET = ModelTransform(
