@@ -10,7 +10,9 @@ from typing import Any, TypeVar, cast
 
 import pluggy
 
-from ..errors import PluginError, UnknownNameError, suggest
+from ..errors import PluginError, UnknownNameError, UnsupportedError, suggest
+from ..numerics import qtypes
+from ..numerics.qtypes import QType
 from ..options.host_options import CallOptions
 from ..options.options import Option
 from .declarations import (
@@ -24,6 +26,7 @@ from .declarations import (
     ModelTransform,
     OpQuantizer,
     Preset,
+    QuantizedType,
     Stage,
     Target,
     Transform,
@@ -107,6 +110,13 @@ class Catalog:
 
     def calibrator(self, key: object) -> Calibrator:
         return self._named(Calibrator, "calibration method", key)
+
+    def qtype(self, kind: object) -> QType:
+        """The QType of whatever names a type; names that a plugin declares come first."""
+        entry = self._winners.get((QuantizedType.__name__, qtypes.type_name(kind)))
+        if entry is not None and not isinstance(kind, QType):
+            return entry.declaration.kind  # type: ignore[no-any-return]
+        return qtypes.qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
 
     def lineage(self, target: Target) -> list[str]:
         """The target and those that it is based on, nearest first."""
@@ -230,3 +240,14 @@ def _ordered(steps: list[Transform | LeaveFloat]) -> list[Transform | LeaveFloat
 def shared_catalog() -> Catalog:
     """The catalog of calls that bring no plugin manager of their own."""
     return Catalog(shared_manager())
+
+
+def qtype(kind: object) -> QType:
+    """The QType of a VitisQuantType, a QuantType, a name (a plugin's too), a QType or an ONNX element type.
+
+    Raises UnsupportedError for what is none, and names those that are known.
+    """
+    try:
+        return qtypes.qtype(kind)  # plugins ask for these while they are loaded
+    except UnsupportedError:
+        return shared_catalog().qtype(kind)
