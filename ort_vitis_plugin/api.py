@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
-from .data_readers import CHANNELS_LAST
+from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
 from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
@@ -18,7 +21,7 @@ from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
-from .numerics.quantize import fake_quant
+from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
@@ -28,15 +31,19 @@ from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
 from .planning.marker import PlannedQDQQuantizer
+from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
     Calibrator,
+    Correction,
     CustomOpLibrary,
     Declaration,
     Format,
     Fusion,
     ModelTransform,
+    Namespace,
     OpQuantizer,
+    Preset,
     ScaleFormat,
     Stage,
     Target,
@@ -47,10 +54,12 @@ from .plugin.declarations import (
 )
 from .plugin.hookspecs import hookimpl
 from .report.report import Report
-from .request.renames import follow_node, follow_tensor
-from .request.settings import Run, refusal
+from .request.settings import Settings, settings_of
 from .selection.divisors import is_divisor
 from .sketch import Sketch
+
+if TYPE_CHECKING:
+    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
 
 __all__ = [
     "CHANNELS_LAST",
@@ -66,23 +75,30 @@ __all__ = [
     "CalibrationMethod",
     "Calibrator",
     "CallOptions",
+    "Configuration",
+    "Context",
+    "Correction",
     "CustomOpLibrary",
     "Declaration",
     "ErrorCurve",
     "Expression",
+    "Feed",
     "Format",
     "Fusion",
     "Graph",
     "ModelError",
     "ModelTransform",
+    "Namespace",
     "OpQuantizer",
     "Option",
     "OptionError",
     "OptionGroup",
     "Plan",
+    "PlannedModel",
     "PlannedQDQQuantizer",
     "Position",
     "PowerOfTwoMethod",
+    "Preset",
     "QDQOperatorBase",
     "QType",
     "QuantFormat",
@@ -91,8 +107,8 @@ __all__ = [
     "Report",
     "Request",
     "Role",
-    "Run",
     "ScaleFormat",
+    "Settings",
     "Sketch",
     "Stage",
     "Target",
@@ -105,6 +121,7 @@ __all__ = [
     "VitisQuantFormat",
     "VitisQuantType",
     "adjuster",
+    "along",
     "array_of",
     "attribute",
     "batch_norm_affine",
@@ -113,11 +130,12 @@ __all__ = [
     "check_model",
     "clip_bounds",
     "constant",
+    "dequantize",
     "discard",
+    "emit",
     "externalize",
     "fake_quant",
-    "follow_node",
-    "follow_tensor",
+    "fake_quantize",
     "fusion",
     "hookimpl",
     "integers",
@@ -129,17 +147,22 @@ __all__ = [
     "least",
     "made_by",
     "nearest_position",
+    "observe",
     "operands",
     "option",
+    "plan",
     "position_of",
+    "prepare",
     "qtype",
+    "quantize",
     "reduced_axes",
-    "refusal",
     "rename_captured",
     "rewire",
     "scalar",
     "scale_of",
     "set_values",
+    "settings_of",
+    "solve",
     "sqnr_db",
     "square_of",
     "store",
@@ -147,3 +170,22 @@ __all__ = [
     "transform",
     "with_constant",
 ]
+
+# The stages pull in the whole pipeline, which a plugin that only declares does not need.
+_STAGES = ("PlannedModel", "emit", "fake_quantize", "observe", "plan", "prepare", "solve")
+# Names of the release before, with what to write; they go with the next one.
+_OLD = {
+    "Run": ("Context", "Context (in steps) or Configuration (in Target.check and collectors)"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _STAGES:
+        from .pipeline import callable_stages
+
+        return getattr(callable_stages, name)
+    if name in _OLD:
+        new, advice = _OLD[name]
+        warnings.warn(f"ort_vitis_plugin.api.{name} is an old name; write {advice}", DeprecationWarning, stacklevel=2)
+        return globals()[new]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,8 @@ from ..errors import UnsupportedError
 from ..options.request import Request
 from ..pipeline.stages import load, normalize, prepare, simulate
 from ..plugin.catalog import Catalog, shared_catalog
-from ..request.settings import Run
+from ..request.call import Call
+from ..request.settings import PRESET_ARGUMENTS
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,19 +35,19 @@ def forecast(
     placement = catalog.target(target).placement
     if placement is None:
         raise UnsupportedError(f"the target {target} has no forecast; `ort-vitis forecast --preset ipu_cnn` has one")
-    recommended = catalog.target(target).recommended
     request = Request(
         model=model,
         output=None,
         reader=None,
-        quant_format=recommended["quant_format"],
-        calibrate_method=recommended["calibrate_method"],
-        activation_type=recommended["activation_type"],
-        weight_type=recommended["weight_type"],
-        given={"Target": target},
+        quant_format="QuantFormat.QDQ",
+        calibrate_method="MinMSE",
+        activation_type="QInt8",
+        weight_type="QInt8",
+        given={"Preset": target, "Target": target},
+        default=frozenset(PRESET_ARGUMENTS),
     )
-    run = Run(request, catalog)
-    graph = simulate(run, prepare(run, normalize(run, load(run))))
+    call = Call.of(request, catalog)
+    graph = simulate(call, prepare(call, normalize(call, load(call))))
     device = graph.device_nodes
     return [
         Placement(node.name, node.op_type, None if node.name in device else placement(graph, node))

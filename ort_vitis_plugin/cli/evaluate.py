@@ -14,13 +14,13 @@ def add(verbs: Any) -> None:
     parser: argparse.ArgumentParser = verbs.add_parser(
         "evaluate", help="compare a quantized model with its float model", description="SQNR of each output."
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
     parser.add_argument("--data", metavar="FOLDER_OR_NPZ", help="samples, as for quantize; default: one random sample")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per output."""
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
     from ort_vitis_plugin.measure.evaluate import compare

@@ -14,13 +14,13 @@ def add(verbs: Any) -> None:
         help="which nodes the device will take",
         description="The model is prepared as for quantization; no sample is run.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("--preset", metavar="TARGET", default="ipu_cnn", help="the target (default: ipu_cnn)")
     parser.add_argument("--all", action="store_true", help="list the nodes that the device takes too")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """One row per node that stays away from the device, and a count."""
     from ort_vitis_plugin.analysis.placement_forecast import forecast
     from ort_vitis_plugin.plugin.catalog import shared_catalog

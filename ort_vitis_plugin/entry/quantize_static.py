@@ -71,7 +71,7 @@ def quantize_static(
     """
     request = request_from_manual(locals())
     catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    result = answer(request, catalog)
+    result = quantize_and_save(request, catalog)
     if print_summary:
         result.report.print()
     return result
@@ -113,16 +113,16 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
     return prepare_only(_configured(model_input, None, configuration), catalog)
 
 
-def answer(request: Request, catalog: Catalog) -> Result:
+def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
     from ..pipeline.pipeline import quantize
 
     path = check_output(request)
-    model, run = quantize(request, catalog)
+    model, report = quantize(request, catalog)
     if path is not None:
         save_model(model, path, external_data=request.external_data)
-        run.report.quantized_bytes = path.stat().st_size
-    return Result(model, run.report, path)
+        report.quantized_bytes = path.stat().st_size
+    return Result(model, report, path)
 
 
 def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
@@ -133,7 +133,7 @@ def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapp
 
 def quantize_from_ort(arguments: Mapping[str, object]) -> None:
     """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
-    answer(request_from_ort(arguments), shared_catalog())
+    quantize_and_save(request_from_ort(arguments), shared_catalog())
 
 
 def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def fuse(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
     """Tensors inside one device operation get no pair."""
     pairs = [pair for pair in quantizer.run.catalog.fusions(quantizer.run.lineage) if quantizer.run.enabled(pair)]
-    if not pairs or quantizer.run.activation.is_wide:
+    if not pairs or not quantizer.run.computes(quantizer.run.activation):
         return
     for node in quantizer.marked_nodes.values():
         tensor = plan.fused_end(node.output[0])

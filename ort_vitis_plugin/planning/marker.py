@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..numerics.qtypes import QType
     from ..plan import Plan
-    from ..request.settings import Run
+    from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
@@ -56,7 +56,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
     minimum_opset = 0
     pairs: ModelProto | None = None
 
-    def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
+    def __init__(self, run: Call, graph: Graph, statistics: Statistics) -> None:
         self.run, self.graph, self.statistics = run, graph, statistics
         request = run.request
         add_infer_metadata(graph.model)
@@ -255,7 +255,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         return copy
 
     @staticmethod
-    def _upstream_options(run: Run) -> dict[str, Any]:
+    def _upstream_options(run: Call) -> dict[str, Any]:
         options = {key: run.options[key] for key in run.options if key in run.catalog.upstream_keys}
         options.update({key: run.options[key] for key in run.options if key not in run.catalog.options})
         options["UseQDQContribOps"] = True  # else it warns of 16-bit types; ``domain`` decides

@@ -16,11 +16,13 @@ from ..options.options import Option
 from .declarations import (
     Adjuster,
     Calibrator,
+    Correction,
     CustomOpLibrary,
     Format,
     Fusion,
     ModelTransform,
     OpQuantizer,
+    Preset,
     Stage,
     Target,
     Transform,
@@ -88,6 +90,14 @@ class Catalog:
     def target(self, name: str) -> Target:
         return self._named(Target, "target", name)
 
+    def preset(self, name: str) -> Preset:
+        """The preset of that name; a target without one is its own preset."""
+        known = {preset.name for preset in self.all(Preset)}
+        target = next((target for target in self.all(Target) if target.name == name), None)
+        if name not in known and target is not None:
+            return Preset(name, target.doc, recipe={"Target": name})
+        return self._named(Preset, "preset", name)
+
     def format(self, key: object) -> Format:
         return self._named(Format, "format", key)
 
@@ -117,6 +127,10 @@ class Catalog:
 
     def adjusters(self, lineage: list[str]) -> list[Adjuster]:
         return [rule for rule in self.all(Adjuster) if rule.target is None or rule.target in lineage]
+
+    def corrections(self, lineage: list[str]) -> list[Correction]:
+        """Corrections that hold for the target, in the order in which they are declared."""
+        return [each for each in self.all(Correction) if each.target is None or each.target in lineage]
 
     def fusions(self, lineage: list[str]) -> list[Fusion]:
         return [pair for pair in self.all(Fusion) if pair.target is None or pair.target in lineage]
