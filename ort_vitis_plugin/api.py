@@ -27,6 +27,7 @@ from .onnx_io.checker import check as check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
+from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
@@ -93,6 +94,7 @@ __all__ = [
     "Option",
     "OptionError",
     "OptionGroup",
+    "OrtOptions",
     "Plan",
     "PlannedModel",
     "PlannedQDQQuantizer",

@@ -15,6 +15,7 @@ from ..calibration.observe import Candidates, direct_errors
 from ..calibration.ranges_file import check_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
+from ..options.ort_options import OrtOptions
 from ..plan.error_curve import ErrorCurve
 from ..report.progress import Progress
 from . import subgraphs
@@ -149,7 +150,7 @@ def exact_errors(
         return {}
     candidates = {}
     for name, sketch in statistics.items():
-        curve = ErrorCurve(sketch, kind, kind.limits(), bool(call.options["ActivationSymmetric"]))
+        curve = ErrorCurve(sketch, kind, kind.limits(), call.options[OrtOptions].activation_symmetric)
         positions = curve.contenders() if not curve.is_zero else []
         zeros = {curve.zero_point(position) for position in positions}
         if len(positions) > 1 and len(zeros) == 1:

@@ -20,6 +20,7 @@ from onnxruntime.quantization.quant_utils import add_infer_metadata
 from ..emission.emitter import Emission
 from ..errors import OptionError
 from ..onnx_io.ort_support import has_native_pairs
+from ..options.ort_options import OrtOptions
 from . import Planner
 from .ort_index import IndexedModel, indexed
 
@@ -83,7 +84,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
 
     def domain(self, kind: QType) -> str:
         """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21, and for opsets ahead of it."""
-        if self.run.options["UseQDQContribOps"] or not has_native_pairs(self.opset_version):
+        if self.run.options[OrtOptions].use_qdq_contrib_ops or not has_native_pairs(self.opset_version):
             return "com.microsoft"
         return "com.microsoft" if kind.bits not in (8, 32) and self.opset_version < 21 else ""
 
@@ -130,7 +131,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
             return False
         if (
             node.op_type == "MatMul"
-            and self.run.options["MatMulConstBOnly"]
+            and self.run.options[OrtOptions].mat_mul_const_b_only
             and not self.graph.is_constant(node.input[1])
         ):
             return False

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
+from ..options.host_options import CallOptions
+from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
 from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
@@ -74,7 +76,7 @@ class Planner:
         convert = override.get("convert")
         if convert is not None:
             to = self.choose.kind(convert, kind)
-            symmetric = bool(convert.get("symmetric", self.call["ActivationSymmetric"]))
+            symmetric = bool(convert.get("symmetric", self.call[OrtOptions].activation_symmetric))
             other = self.choose.parameters(name, Role.ACTIVATION, to, sketch, symmetric, convert)
             receivers = convert.get("recv_nodes")
             readers = {reader.name for reader in self.graph.consumers(name)}
@@ -91,9 +93,9 @@ class Planner:
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
-        if not self.call["ActivationSymmetric"]:
+        if not self.call[OrtOptions].activation_symmetric:
             return False
-        return not (self.call["UseUnsignedReLU"] and self._is_never_negative(name))
+        return not (self.call[CallOptions].use_unsigned_relu and self._is_never_negative(name))
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
@@ -137,12 +139,13 @@ class Planner:
         if role is Role.WEIGHT:
             symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
         else:
-            symmetric = bool(first.get("symmetric", self.call["ActivationSymmetric"]))
+            symmetric = bool(first.get("symmetric", self.call[OrtOptions].activation_symmetric))
         return self.choose.parameters(name, role, kind, None, symmetric, first, array)
 
     def _weight_symmetric(self, kind: QType) -> bool:
-        if self.call.given("WeightSymmetric") and self.call["WeightSymmetric"] is not None:
-            return bool(self.call["WeightSymmetric"])
+        asked = self.call[OrtOptions].weight_symmetric
+        if self.call.given("WeightSymmetric") and asked is not None:
+            return bool(asked)
         return kind.is_signed
 
     def _per_channel(

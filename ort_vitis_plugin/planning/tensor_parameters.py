@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ModelError, OptionError
 from ..numerics.positions import ZERO_POSITION, scale_of
 from ..numerics.qtypes import QType, qtype
+from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
 from ..plan.affine import Affine, affine, softmax_affine, widened
 from ..plan.error_curve import ErrorCurve
@@ -68,7 +69,7 @@ class Chooser:
             return planned
         low, high = self._range(name, sketch or Sketch(), array)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
-        low, high = widened(low, high, self.call["MinimumRealRange"])
+        low, high = widened(low, high, self.call[OrtOptions].minimum_real_range)
         given = affine(low, high, kind, _float_limits(kind, limits, symmetric=symmetric), symmetric=symmetric)
         if powers:
             given = _rounded_up(given, low, limits, symmetric=symmetric)

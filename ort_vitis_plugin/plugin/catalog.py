@@ -13,6 +13,7 @@ import pluggy
 from ..errors import PluginError, UnknownNameError, suggest
 from ..options.host_options import CallOptions
 from ..options.options import Option
+from ..options.ort_options import OrtOptions
 from .declarations import (
     Adjuster,
     Calibrator,
@@ -32,6 +33,7 @@ from .declarations import (
 from .manager import BUNDLED, shared_manager
 
 D = TypeVar("D")
+HOST = "ort_vitis_plugin"
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,7 @@ class Catalog:
     @property
     def upstream_keys(self) -> frozenset[str]:
         """Option keys that onnxruntime reads itself: giving one does not make a call ours."""
-        return frozenset(
-            declared.key
-            for entry in self.entries
-            if entry.plugin == BUNDLED[0]
-            for declared in declared_options(entry.declaration)
-        )
+        return frozenset(declared.key for declared in OrtOptions.options())
 
     def all(self, kind: type[D]) -> list[D]:
         """Winning declarations of a kind, bundled plugins first, in the order in which they were declared."""
@@ -186,7 +183,8 @@ def full_name(key: object) -> str:
 
 
 def _declared(manager: pluggy.PluginManager) -> Iterator[Entry]:
-    yield Entry(CallOptions, "ort_vitis_plugin")
+    yield Entry(CallOptions, HOST)
+    yield Entry(OrtOptions, HOST)
     for implementation in reversed(manager.hook.vitis_declare.get_hookimpls()):
         for declaration in cast(Iterable[Any], implementation.function()):
             if not is_declaration(declaration):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..options.options import Option, OptionGroup
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
     from ..data_readers import Feed
@@ -218,12 +220,19 @@ class Fusion:
 
 @dataclass(frozen=True)
 class ScaleFormat:
-    """A number format of scales: ``apply(scale)`` gives the nearest float32 scale that it can hold."""
+    """A number format of scales: ``apply(scale)`` gives the nearest float32 scales that it can hold, of the same shape.
+
+    ``check`` raises UnsupportedError for configurations with which the format makes no sense.
+    """
 
     key: str
     doc: str
-    apply: Callable[[Any], Any]
+    apply: Callable[[NDArray[np.float32]], NDArray[np.float32]]
     option: Option
+    check: Callable[[Configuration], None] | None = None
+
+    def __call__(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self.apply(scale)
 
 
 @dataclass(frozen=True)

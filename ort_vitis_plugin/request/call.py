@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..options.options import Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
-    from ..plugin.declarations import Calibrator, Format, Target
+    from ..plugin.declarations import Calibrator, Format, ScaleFormat, Target
     from ..report.report import Report
 
 
@@ -108,8 +108,8 @@ class Call:
         """Whether a step's switch is on (steps without one always are)."""
         return self.settings.enabled(step)
 
-    def scale_formats(self) -> list[Any]:
-        """Functions that put scales into a hardware's own number format, those that are on."""
+    def scale_formats(self) -> list[ScaleFormat]:
+        """Number formats into which scales are put, those that are on."""
         return self.settings.scale_formats()
 
     def computes(self, kind: QType) -> bool:

@@ -11,6 +11,7 @@ from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedErro
 from ..numerics.qtypes import QType, qtype
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.ort_options import OrtOptions
 from ..plugin.declarations import ScaleFormat
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Settings:
     @property
     def quantizes_bodies(self) -> bool:
         """Whether the bodies of If, Loop and Scan are to be quantized."""
-        return bool(self.options.get("EnableSubgraph"))
+        return self.options[OrtOptions].enable_subgraph
 
     def computes(self, kind: QType) -> bool:
         """Whether the target's device computes in a type: as it says itself, else as the target that it is based on."""
@@ -68,9 +69,9 @@ class Settings:
         """Whether the target's rules on positions apply: its device computes in both types, and there are positions."""
         return self.method.power_of_two and self.computes(self.activation) and self.computes(self.weight)
 
-    def scale_formats(self) -> list[Any]:
-        """Functions that put scales into a hardware's own number format (Int16Scale), those that are on."""
-        return [entry.apply for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
+    def scale_formats(self) -> list[ScaleFormat]:
+        """Number formats into which scales are put, those that are on."""
+        return [entry for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
 
     def switched_on(self, option: Option) -> bool:
         """Whether the switch on which an option depends is on."""

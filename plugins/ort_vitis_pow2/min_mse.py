@@ -12,6 +12,7 @@ from ort_vitis_plugin.api import (
     Configuration,
     ErrorCurve,
     OptionGroup,
+    OrtOptions,
     PowerOfTwoMethod,
     QType,
     Sketch,
@@ -50,7 +51,7 @@ def votes(settings: Configuration) -> Votes | None:
     """What collects each sample's best positions, for MinMSEMode="MostCommon"."""
     if settings.options[MinMSEOptions].min_mse_mode == "All" or not settings.activation.is_integer:
         return None
-    return Votes(settings.activation, symmetric=bool(settings.options["ActivationSymmetric"]))
+    return Votes(settings.activation, symmetric=settings.options[OrtOptions].activation_symmetric)
 
 
 # Bits of a float32's significand: codes of more bits tell no more about the largest values.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ort_vitis_plugin.api import CalibrationMethod, Calibrator, Configuration, Sketch
+from ort_vitis_plugin.api import CalibrationMethod, Calibrator, Configuration, OrtOptions, Sketch
 
 Range = tuple[float, float]
 
@@ -37,9 +37,9 @@ class MovingAverage:
 
 def moving_average(settings: Configuration) -> MovingAverage | None:
     """What averages the extremes of the samples, for CalibMovingAverage."""
-    if not settings.options["CalibMovingAverage"]:
+    if not settings.options[OrtOptions].calib_moving_average:
         return None
-    return MovingAverage(float(settings.options["CalibMovingAverageConstant"]))
+    return MovingAverage(float(settings.options[OrtOptions].calib_moving_average_constant))
 
 
 def min_max(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
@@ -47,19 +47,21 @@ def min_max(sketch: Sketch, name: str, settings: Configuration, collected: Any) 
     limits = (sketch.minimum, sketch.maximum)
     if isinstance(collected, MovingAverage):
         limits = collected.limits.get(name, limits)
-    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
+    return _symmetric(limits) if settings.options[OrtOptions].calib_tensor_range_symmetric else limits
 
 
 def entropy(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """The threshold of least Kullback-Leibler divergence, 2048 bins against 128."""
     limits = sketch.entropy_range()
-    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
+    return _symmetric(limits) if settings.options[OrtOptions].calib_tensor_range_symmetric else limits
 
 
 def percentile(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """The range of CalibPercentile percent of the values, of magnitudes if symmetric (onnxruntime's default here)."""
-    q = settings.options["CalibPercentile"]
-    symmetric = settings.options["CalibTensorRangeSymmetric"] or not settings.options.given("CalibTensorRangeSymmetric")
+    q = settings.options[OrtOptions].calib_percentile
+    symmetric = settings.options[OrtOptions].calib_tensor_range_symmetric or not settings.options.given(
+        "CalibTensorRangeSymmetric"
+    )
     low, high = sketch.percentile(99.999 if q is None else float(q), absolute=bool(symmetric))
     return max(low, sketch.minimum), min(high, sketch.maximum)
 
