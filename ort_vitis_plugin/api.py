@@ -35,7 +35,6 @@ from .planning.marker import PlannedQDQQuantizer
 from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
-    Calibrator,
     Correction,
     CustomOpLibrary,
     Declaration,
@@ -54,6 +53,8 @@ from .plugin.declarations import (
     transform,
 )
 from .plugin.hookspecs import hookimpl
+from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
+from .plugin.methods import of_two_signatures as of_two_signatures
 from .report.report import Report
 from .request.settings import Settings, settings_of
 from .selection.divisors import is_divisor
@@ -72,9 +73,9 @@ __all__ = [
     "Adjuster",
     "Bound",
     "CalibraterBase",
+    "CalibraterMethod",
     "CalibrationError",
     "CalibrationMethod",
-    "Calibrator",
     "CallOptions",
     "Configuration",
     "Context",
@@ -99,6 +100,7 @@ __all__ = [
     "PlannedModel",
     "PlannedQDQQuantizer",
     "Position",
+    "PositionMethod",
     "PowerOfTwoMethod",
     "Preset",
     "QDQOperatorBase",
@@ -106,6 +108,7 @@ __all__ = [
     "QuantFormat",
     "QuantType",
     "QuantizationError",
+    "RangeMethod",
     "Report",
     "Request",
     "Role",
@@ -115,6 +118,7 @@ __all__ = [
     "Stage",
     "Target",
     "TensorData",
+    "TensorFacts",
     "TensorPlan",
     "TensorsData",
     "Transform",
@@ -177,6 +181,7 @@ __all__ = [
 _STAGES = ("PlannedModel", "emit", "fake_quantize", "observe", "plan", "prepare", "solve")
 # Names of the release before, with what to write; they go with the next one.
 _OLD = {
+    "Calibrator": ("of_two_signatures", "RangeMethod or PositionMethod, whose choose takes (seen or curve, tensor)"),
     "Run": ("Context", "Context (in steps) or Configuration (in Target.check and collectors)"),
 }
 

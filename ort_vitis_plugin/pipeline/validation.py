@@ -14,7 +14,7 @@ from ..graph import Graph
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
-from ..plugin.catalog import full_name
+from ..plugin.entries import full_name
 from .range_file import check_range_file
 
 if TYPE_CHECKING:

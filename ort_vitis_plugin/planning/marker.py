@@ -16,6 +16,7 @@ from onnxruntime.quantization.qdq_quantizer import (
     QDQTensorQuantInfo,
 )
 from onnxruntime.quantization.quant_utils import add_infer_metadata
+from onnxruntime.quantization.registry import QDQRegistry
 
 from ..emission.emitter import Emission
 from ..errors import OptionError
@@ -231,7 +232,8 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
 
     def _handler(self, node: NodeProto) -> Any:
         self._node = node
-        handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage) or QDQOperatorBase
+        handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage)
+        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
         return indexed(cast(Hashable, handler))(self, node)
 
     def _holds_columns(self, tensor_name: str) -> bool:

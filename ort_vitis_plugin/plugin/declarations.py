@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..options.options import Option, OptionGroup
+from .methods import CalibraterMethod, PositionMethod, RangeMethod
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,26 +85,6 @@ class Format:
     doc: str
     quantizer: type[Any]
     accepts: Callable[[QType], bool]
-
-
-@dataclass(frozen=True)
-class Calibrator:
-    """How parameters follow from a tensor's values.
-
-    A float-scale method has ``choose(sketch, name, configuration, collected)``, which gives the real range (low,
-    high); a power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an
-    ErrorCurve).
-    ``collector(configuration)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for
-    methods that treat samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the
-    whole range inside.
-    """
-
-    key: object
-    doc: str
-    power_of_two: bool
-    choose: Callable[..., Any]
-    collector: Callable[[Configuration], Any] | None = None
-    never_clips: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,7 +230,9 @@ Declaration = (
     | Target
     | Preset
     | Format
-    | Calibrator
+    | RangeMethod
+    | PositionMethod
+    | CalibraterMethod
     | OpQuantizer
     | Transform
     | ModelTransform

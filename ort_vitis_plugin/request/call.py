@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ..options.options import Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
-    from ..plugin.declarations import Calibrator, Format, ScaleFormat, Target
+    from ..plugin.declarations import Format, ScaleFormat, Target
+    from ..plugin.methods import Method
     from ..report.report import Report
 
 
@@ -88,7 +89,7 @@ class Call:
         return self.settings.format
 
     @property
-    def method(self) -> Calibrator:
+    def method(self) -> Method:
         return self.settings.method
 
     @property

@@ -12,23 +12,15 @@ from ..numerics.qtypes import QType, qtype
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
+from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
 
 if TYPE_CHECKING:
     from ..options.options import Option, Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
-    from ..plugin.declarations import Calibrator, Format, Target
-
-# Arguments that a preset or a target's defaults may set where the caller left them at the door's default.
-PRESET_ARGUMENTS = (
-    "quant_format",
-    "calibrate_method",
-    "activation_type",
-    "weight_type",
-    "per_channel",
-    "reduce_range",
-)
+    from ..plugin.declarations import Format, Target
+    from ..plugin.methods import Method
 
 
 @dataclass(frozen=True)
@@ -41,7 +33,7 @@ class Settings:
     lineage: list[str]
     options: Options
     format: Format
-    method: Calibrator
+    method: Method
     activation: QType
     weight: QType
     op_types: frozenset[str]
@@ -110,20 +102,23 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         defaults.update(catalog.target(name).defaults)
     arguments = {key: defaults.pop(key) for key in PRESET_ARGUMENTS if key in defaults}
     request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
+    catalog.check_given(request.given)
     options = option_parser.parse(catalog.options, request.given, defaults)
     call = options[CallOptions]
-    return Settings(
+    settings = Settings(
         request=request,
         catalog=catalog,
         target=target,
         lineage=lineage,
         options=options,
         format=catalog.format(call.format if call.format is not None else request.quant_format),
-        method=catalog.calibrator(call.method if call.method is not None else request.calibrate_method),
+        method=catalog.method(call.method if call.method is not None else request.calibrate_method),
         activation=_kind("activation_type", request.activation_type),
         weight=_kind("weight_type", request.weight_type),
         op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
     )
+    catalog.check_used(lineage, (settings.format, settings.method), request.given)
+    return settings
 
 
 def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:

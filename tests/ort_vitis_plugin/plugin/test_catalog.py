@@ -13,7 +13,8 @@ from onnxruntime.quantization import CalibrationMethod, QuantFormat
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat
 from ort_vitis_plugin.api import Declaration, Graph, OptionGroup, Stage, Target, hookimpl, option, transform
 from ort_vitis_plugin.errors import PluginError, UnknownNameError
-from ort_vitis_plugin.plugin.catalog import Catalog, full_name, name_of
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.entries import full_name, name_of
 
 
 def plugin(*declarations: object) -> SimpleNamespace:
@@ -57,7 +58,7 @@ def test_formats_by_member_or_name(plugins: pluggy.PluginManager, given: object,
     ],
 )
 def test_methods_by_member_or_name(plugins: pluggy.PluginManager, given: object, key: object) -> None:
-    assert Catalog(plugins).calibrator(given).key is key
+    assert Catalog(plugins).method(given).key is key
 
 
 @pytest.mark.parametrize(
@@ -65,8 +66,8 @@ def test_methods_by_member_or_name(plugins: pluggy.PluginManager, given: object,
     [
         ("target", "ipu_cn", "ipu_cn is not a known target .*did you mean ipu_cnn"),
         ("format", "QDP", "QDP is not a known format"),
-        ("calibrator", "MinMES", "MinMES is not a known calibration method"),
-        ("calibrator", 7, "7 is not a known calibration method"),
+        ("method", "MinMES", "MinMES is not a known calibration method"),
+        ("method", 7, "7 is not a known calibration method"),
     ],
 )
 def test_unknown_names(plugins: pluggy.PluginManager, kind: str, given: object, message: str) -> None:
@@ -79,7 +80,7 @@ def test_a_later_plugin_wins_over_a_bundled_one(plugins: pluggy.PluginManager) -
     plugins.register(plugin(mine), "mine")
     catalog = Catalog(plugins)
     assert catalog.target("cpu") is mine
-    assert [entry.plugin for entry in catalog.explain("cpu")] == ["mine", "ort_vitis_upstream"]
+    assert [entry.plugin for entry in catalog.explain("cpu")] == ["mine", "ort_vitis_upstream", "ort_vitis_upstream"]
 
 
 def test_two_foreign_plugins_with_one_key(plugins: pluggy.PluginManager) -> None:
