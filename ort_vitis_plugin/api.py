@@ -12,15 +12,17 @@ from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
+from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
-from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
+from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
+from .lazy import lazily
 from .numerics.positions import nearest_position, position_of, scale_of
-from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
+from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
@@ -31,7 +33,8 @@ from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
-from .planning.marker import PlannedQDQQuantizer
+from .planning.marker import Marker
+from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
@@ -44,6 +47,7 @@ from .plugin.declarations import (
     Namespace,
     OpQuantizer,
     Preset,
+    QuantizedType,
     ScaleFormat,
     Stage,
     Target,
@@ -56,11 +60,12 @@ from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures
 from .report.report import Report
-from .request.settings import Settings, settings_of
+from .request.settings import Settings
 from .selection.divisors import is_divisor
 from .sketch import Sketch
 
 if TYPE_CHECKING:
+    from .entry.quantize_static import settings_for
     from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
 
 __all__ = [
@@ -88,6 +93,7 @@ __all__ = [
     "Format",
     "Fusion",
     "Graph",
+    "Marker",
     "ModelError",
     "ModelTransform",
     "Namespace",
@@ -96,9 +102,10 @@ __all__ = [
     "OptionError",
     "OptionGroup",
     "OrtOptions",
+    "Pair",
+    "PairWriter",
     "Plan",
     "PlannedModel",
-    "PlannedQDQQuantizer",
     "Position",
     "PositionMethod",
     "PowerOfTwoMethod",
@@ -108,13 +115,16 @@ __all__ = [
     "QuantFormat",
     "QuantType",
     "QuantizationError",
+    "QuantizedType",
     "RangeMethod",
     "Report",
     "Request",
     "Role",
     "ScaleFormat",
+    "Scaling",
     "Settings",
     "Sketch",
+    "Skip",
     "Stage",
     "Target",
     "TensorData",
@@ -167,7 +177,7 @@ __all__ = [
     "scalar",
     "scale_of",
     "set_values",
-    "settings_of",
+    "settings_for",
     "solve",
     "sqnr_db",
     "square_of",
@@ -177,8 +187,18 @@ __all__ = [
     "with_constant",
 ]
 
-# The stages pull in the whole pipeline, which a plugin that only declares does not need.
-_STAGES = ("PlannedModel", "emit", "fake_quantize", "observe", "plan", "prepare", "solve")
+# They pull in the whole pipeline, which a plugin that only declares does not need.
+_LATER = {
+    "PlannedModel": "pipeline.callable_stages",
+    "emit": "pipeline.callable_stages",
+    "fake_quantize": "pipeline.callable_stages",
+    "observe": "pipeline.callable_stages",
+    "plan": "pipeline.callable_stages",
+    "prepare": "pipeline.callable_stages",
+    "settings_for": "entry.quantize_static",
+    "solve": "pipeline.callable_stages",
+}
+_later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.
 _OLD = {
     "Calibrator": ("of_two_signatures", "RangeMethod or PositionMethod, whose choose takes (seen or curve, tensor)"),
@@ -187,12 +207,8 @@ _OLD = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _STAGES:
-        from .pipeline import callable_stages
-
-        return getattr(callable_stages, name)
     if name in _OLD:
         new, advice = _OLD[name]
         warnings.warn(f"ort_vitis_plugin.api.{name} is an old name; write {advice}", DeprecationWarning, stacklevel=2)
         return globals()[new]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _later(name)

@@ -10,7 +10,7 @@ check_plugin(my_plugin)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -110,15 +110,14 @@ def run_model(
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
 
 
-def plain_context(*plugins: object, exclude: Iterable[str] = (), **options: object) -> Call:
-    """What a step sees of a call that selects nodes of every op type, but those named in ``exclude``.
+def plain_context(*plugins: object, **options: object) -> Call:
+    """What a step sees of a call that selects nodes of every op type.
 
-    ``options`` are keys of extra_options, or arguments of a call by name (activation_type, per_channel, op_types...);
+    ``options`` are keys of extra_options, or fields of a Request (activation_type, nodes_to_exclude, op_types...);
     ``plugins`` are registered beside the bundled ones. ``.report`` shows what the step noted, ``.ledger`` all of it.
     """
     settings = _every_op_type() if not plugins and not options else _settings(plugins, options)
-    request = replace(settings.request, nodes_to_exclude=tuple(exclude))
-    return Call(replace(settings, request=request), Ledger())
+    return Call(settings, Ledger.opened(settings))
 
 
 @cache

@@ -18,7 +18,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from onnxruntime.quantization.calibrate import CalibrationMethod
@@ -44,6 +44,11 @@ class StoredRange:
 
     limits: Range
     sketch: Sketch
+
+
+def keeps_ranges_of(method: object) -> TypeGuard[CalibrationMethod]:
+    """Whether the file has a place for a method's ranges: for those of onnxruntime's own."""
+    return isinstance(method, CalibrationMethod)
 
 
 def read_ranges(path: Path, method: CalibrationMethod) -> dict[str, StoredRange]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxruntime.quantization.calibrate import CalibraterBase
 
     from ..calibration import Calibration, Executor
+    from ..request.settings import Settings
 
 
 def quantize_static(
@@ -97,7 +98,7 @@ def calibrate(
     from ..pipeline.pipeline import calibrate_only
 
     return calibrate_only(
-        _configured(model_input, calibration_data_reader, configuration),
+        request_of(model_input, calibration_data_reader, configuration),
         shared_catalog() if plugins is None else Catalog(plugins),
         executor=executor,
         checkpoint=checkpoint,
@@ -110,7 +111,7 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
     from ..pipeline.pipeline import prepare_only
 
     catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    return prepare_only(_configured(model_input, None, configuration), catalog)
+    return prepare_only(request_of(model_input, None, configuration), catalog)
 
 
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
@@ -125,7 +126,20 @@ def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     return Result(model, report, path)
 
 
-def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
+def settings_for(*, plugins: Any = None, **configuration: Any) -> Settings:
+    """The settings of ``quantize_static`` with these keyword arguments: what the stages in ``api`` take.
+
+    Raises:
+        QuantizationError: two values contradict each other, or name what does not exist.
+    """
+    from ..request.settings import settings_of
+
+    catalog = shared_catalog() if plugins is None else Catalog(plugins)
+    return settings_of(request_of("", None, configuration), catalog)
+
+
+def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
+    """A call of ``quantize_static`` that writes no file."""
     bound = inspect.signature(quantize_static).bind(model, None, reader, **configuration)
     bound.apply_defaults()
     return request_from_manual(bound.arguments)

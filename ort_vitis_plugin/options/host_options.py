@@ -15,7 +15,7 @@ class CallOptions(OptionGroup):
 
     target: str | None = option(None, "The device: cpu, ipu_cnn, ipu_transformer, or one that a plugin declares.")
     preset: str | None = option(
-        None, "A named configuration: values for what the call leaves at its defaults (`ort-vitis` lists them)."
+        None, "A named configuration for what the call leaves alone: ipu_cnn, ipu_transformer, cpu, or a plugin's."
     )
     enable_dpu: bool = option(False, "Quantize for the DPU/NPU: the target ipu_cnn.", key="EnableDPU")
     format: Any = option(None, "The format by key or name, for formats that have no enum member.")

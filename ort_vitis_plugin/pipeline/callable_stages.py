@@ -1,6 +1,6 @@
 """The stages of a call, each to be called alone: models, statistics, plans and settings go in and come out.
 
-settings = settings_of(request, catalog)
+settings = settings_for(extra_options={"Preset": "ipu_cnn"})
 model, settings = prepare(model, settings)
 statistics = observe(model, samples, settings)
 written = emit(solve(plan(model, statistics, settings)))
@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data_readers import Samples
+from ..emission.emitter import Emitter
 from ..graph import Graph
 from ..numerics.qtypes import storage_dtype
 from ..numerics.quantize import along, dequantize, quantize
+from ..planning.marker import Marker
 from ..request.call import Call
 from ..request.ledger import Ledger
 from . import stages, subgraphs
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..calibration.statistics import Statistics
     from ..plan import Plan, TensorPlan
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..plan.marks import Marks
     from ..report.report import Report
     from ..request.settings import Settings
 
@@ -44,7 +46,7 @@ class PlannedModel:
     settings: Settings
     statistics: Statistics
     call: Call
-    quantizer: PlannedQDQQuantizer
+    marks: Marks
 
     @property
     def report(self) -> Report:
@@ -92,8 +94,8 @@ def plan(model: ModelProto, statistics: Statistics, settings: Settings) -> Plann
     graph = Graph(model)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     graph = stages.simulate(call, graph)
-    quantizer: PlannedQDQQuantizer = settings.format.quantizer(subgraphs.call_for(call, graph), graph, statistics)
-    return PlannedModel(stages.make_plan(call, quantizer), settings, statistics, call, quantizer)
+    marker = (settings.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
+    return PlannedModel(stages.make_plan(call, marker, statistics), settings, statistics, call, marker.marks)
 
 
 def solve(planned: PlannedModel) -> PlannedModel:
@@ -105,7 +107,8 @@ def emit(planned: PlannedModel) -> ModelProto:
     """The quantized model, bodies of If, Loop and Scan included; not checked."""
     call, plan = planned.call, planned.plan
     subgraphs.BodyQuantizer(call, planned.statistics).quantize(plan.graph, plan)
-    return stages.finish(call, stages.emit(call, planned.quantizer, plan), plan)
+    emitter = Emitter(plan, planned.marks, planned.settings.format.writer(call, plan.graph))
+    return stages.finish(call, stages.emit(call, emitter), plan)
 
 
 def fake_quantize(values: NDArray[Any], planned: TensorPlan) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..plan import Bound, Plan
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..plan.marks import Marks
     from ..request.call import Call
 
 
@@ -57,7 +57,7 @@ def _foreign_type(call: Call, plan: Plan, node: NodeProto) -> str | None:
     return None
 
 
-def report_nodes(call: Call, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
+def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
     broken = broken_rules(plan, rules(call, plan)) if call.report.violations else {}
     for node in plan.graph:
@@ -67,7 +67,7 @@ def report_nodes(call: Call, plan: Plan, quantizer: PlannedQDQQuantizer) -> None
             call.report.placement[node.name] = reason
         if node.name in plan.graph.device_nodes or node.op_type == "Constant":
             continue
-        if node.name in quantizer.marked_nodes and any(name in plan for name in (*node.input, *node.output)):
+        if node.name in marks.nodes and any(name in plan for name in (*node.input, *node.output)):
             call.report.quantized[node.name] = node.op_type
         else:
             why = call.refusal(node) or "no float tensor of it can be quantized"

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..data_readers import adapter_to
+from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
 from ..graph import Graph
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
+from ..planning.marker import Marker
 from ..request.call import Call
 from . import subgraphs
 from .calibrate import float_tensors, observe_samples
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from ..calibration import Calibration
     from ..calibration.statistics import Statistics
-    from ..planning.marker import PlannedQDQQuantizer
     from ..plugin.catalog import Catalog
     from ..report.report import Report
 
@@ -85,14 +86,16 @@ def quantize_once(
     corrects = bool(enabled_corrections(call))
     float_graph = Graph(graph.write_back()) if corrects else graph
     graph = simulate(call, graph)
-    quantizer: PlannedQDQQuantizer = call.format.quantizer(subgraphs.call_for(call, graph), graph, statistics)
-    plan = make_plan(call, quantizer)
+    marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
+    plan = make_plan(call, marker, statistics)
     if corrects:
         plan = correct(call, plan, float_graph)
     plan = adjust(call, plan)
     subgraphs.BodyQuantizer(call, statistics).quantize(graph, plan)
-    model = emit(call, quantizer, plan)
-    return check(call, finish(call, model, plan), original, quantizer.pairs), statistics
+    emitter = Emitter(plan, marker.marks, call.format.writer(call, graph))
+    model = emit(call, emitter)
+    pairs = emitter.qdq_model if emitter.qdq_model is not model else None
+    return check(call, finish(call, model, plan), original, pairs), statistics
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -6,9 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxruntime.quantization.calibrate import CalibrationMethod
-
-from ..calibration.ranges_file import read_ranges
+from ..calibration.ranges_file import keeps_ranges_of, read_ranges
 from ..errors import CalibrationError, OptionError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ def check_range_file(settings: Settings) -> None:
     if path is None:
         return
     method = settings.method.key
-    if not isinstance(method, CalibrationMethod):
+    if not keeps_ranges_of(method):
         raise UnsupportedError(
             f"calibration_cache_path={str(path)!r} keeps ranges of onnxruntime's methods, but calibrate_method is "
             f"{method}; extra_options={{'CalibrationCache': ...}} names a file that serves every method"

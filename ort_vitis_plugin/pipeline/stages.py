@@ -19,6 +19,7 @@ from ..onnx_io.load import load_aside
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
+from ..planning.planner import Planner
 from ..plugin.declarations import Stage
 from ..request.call import Call
 from ..selection.requested_nodes import select
@@ -36,7 +37,8 @@ from .self_check import check_result
 from .validation import check_floats, check_weights
 
 if TYPE_CHECKING:
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..emission.emitter import Emitter
+    from ..planning.marker import Marker
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -132,9 +134,9 @@ def simulate(call: Call, graph: Graph) -> Graph:
 
 
 @stage
-def make_plan(call: Call, quantizer: PlannedQDQQuantizer) -> Plan:
+def make_plan(call: Call, marker: Marker, statistics: Statistics) -> Plan:
     """Which tensors, which scale, who shares with whom."""
-    return quantizer.plan()
+    return Planner(marker.marks, statistics, marker.settings, call.ledger).plan()
 
 
 @stage
@@ -152,10 +154,10 @@ def adjust(call: Call, plan: Plan) -> Plan:
 
 
 @stage
-def emit(call: Call, quantizer: PlannedQDQQuantizer, plan: Plan) -> ModelProto:
+def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
-    report_nodes(call, plan, quantizer)
-    return quantizer.emit(plan)
+    report_nodes(call, emitter.plan, emitter.marks)
+    return emitter.emit(call.report.skips)
 
 
 @stage

@@ -103,12 +103,12 @@ def check_floats(graph: Graph, call: Call) -> None:
     """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
     selected = [node for node in graph if call.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
-    if TensorProto.FLOAT16 in kinds and not call.format.quantizer.takes_float16:
+    if TensorProto.FLOAT16 in kinds and not call.format.writer.takes_float16:
         raise UnsupportedError(
             f"{full_name(call.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
             "or use QuantFormat.QDQ"
         )
-    if call.format.quantizer.needs_native_pairs and not has_native_pairs(graph.opset):
+    if call.format.writer.needs_native_pairs and not has_native_pairs(graph.opset):
         raise UnsupportedError(
             f"the model's opset {graph.opset} is ahead of this onnxruntime, which has no QuantizeLinear of it for "
             f"{full_name(call.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 import pluggy
 
-from ..errors import PluginError, PluginWarning, UnknownNameError, suggest
+from ..errors import PluginError, PluginWarning, UnknownNameError, UnsupportedError, suggest
+from ..numerics import qtypes
+from ..numerics.qtypes import QType
 from ..options.options import Option, resolve
 from ..options.ort_options import OrtOptions
 from . import left_out
@@ -24,6 +26,7 @@ from .declarations import (
     ModelTransform,
     OpQuantizer,
     Preset,
+    QuantizedType,
     Stage,
     Target,
     Transform,
@@ -87,6 +90,13 @@ class Catalog:
 
     def method(self, key: object) -> Method:
         return self._named(Method, "calibration method", key)
+
+    def qtype(self, kind: object) -> QType:
+        """The QType of whatever names a type; names that a plugin declares come first."""
+        entry = self._winners.get((QuantizedType.__name__, qtypes.type_name(kind)))
+        if entry is not None and not isinstance(kind, QType):
+            return entry.declaration.kind  # type: ignore[no-any-return]
+        return qtypes.qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
 
     def lineage(self, target: Target) -> list[str]:
         """The target and those that it is based on, nearest first."""
@@ -244,3 +254,14 @@ def _ordered(steps: list[Transform]) -> list[Transform]:
 def shared_catalog() -> Catalog:
     """The catalog of calls that bring no plugin manager of their own."""
     return Catalog(shared_manager())
+
+
+def qtype(kind: object) -> QType:
+    """The QType of a VitisQuantType, a QuantType, a name (a plugin's too), a QType or an ONNX element type.
+
+    Raises UnsupportedError for what is none, and names those that are known.
+    """
+    try:
+        return qtypes.qtype(kind)  # plugins ask for these while they are loaded
+    except UnsupportedError:
+        return shared_catalog().qtype(kind)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
     from ..data_readers import Feed
+    from ..emission.pair_writer import PairWriter
     from ..graph import Graph
     from ..numerics.qtypes import QType
     from ..plan import Bound, Plan
@@ -79,12 +80,28 @@ class Preset:
 
 @dataclass(frozen=True)
 class Format:
-    """How quantized tensors are written. ``quantizer`` is a PlannedQDQQuantizer; ``accepts`` tells types apart."""
+    """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
+
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    """
 
     key: object
     doc: str
-    quantizer: type[Any]
+    writer: type[PairWriter]
     accepts: Callable[[QType], bool]
+    marker: type[Any] | None = None
+
+
+@dataclass(frozen=True)
+class QuantizedType:
+    """A type of codes that requests may name: as text, or as the VitisQuantType of that name."""
+
+    kind: QType
+    doc: str
+
+    @property
+    def key(self) -> str:
+        return self.kind.name
 
 
 @dataclass(frozen=True)
@@ -230,6 +247,9 @@ Declaration = (
     | Target
     | Preset
     | Format
+    | RangeMethod
+    | PositionMethod
+    | QuantizedType
     | RangeMethod
     | PositionMethod
     | CalibraterMethod

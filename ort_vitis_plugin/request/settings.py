@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedError
-from ..numerics.qtypes import QType, qtype
+from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
@@ -113,8 +113,8 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         options=options,
         format=catalog.format(call.format if call.format is not None else request.quant_format),
         method=catalog.method(call.method if call.method is not None else request.calibrate_method),
-        activation=_kind("activation_type", request.activation_type),
-        weight=_kind("weight_type", request.weight_type),
+        activation=_kind(catalog, "activation_type", request.activation_type),
+        weight=_kind(catalog, "weight_type", request.weight_type),
         op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
     )
     catalog.check_used(lineage, (settings.format, settings.method), request.given)
@@ -168,9 +168,9 @@ def _with_preset(request: Request, catalog: Catalog) -> Request:
     )
 
 
-def _kind(argument: str, value: object) -> QType:
+def _kind(catalog: Catalog, argument: str, value: object) -> QType:
     try:
-        return qtype(value)
+        return catalog.qtype(value)
     except UnsupportedError as error:
         raise UnsupportedError(f"{argument}: {error}") from error
 

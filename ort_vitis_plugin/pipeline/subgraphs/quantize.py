@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
+from ...emission.emitter import Emitter
 from ...emission.names import GENERATED_SUFFIXES
 from ...graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
 from ...onnx_io import external_weights
 from ...plan import Plan, TensorPlan
+from ...planning.marker import Marker
+from ...planning.planner import Planner
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
 
 if TYPE_CHECKING:
     from ...calibration.statistics import Statistics
-    from ...planning.marker import PlannedQDQQuantizer
     from ...request.call import Call
 
 LOOPS = ("If", "Loop", "Scan")
@@ -85,14 +87,14 @@ class BodyQuantizer:
         inner.reserve(taken)
         overrides = {name: value for name, value in self.call.overrides.items() if _has(inner, name)}
         call = self.call.with_overrides(overrides)
-        quantizer: PlannedQDQQuantizer = call.format.quantizer(call, inner, self.statistics)
-        plan = quantizer.plan()
+        marks = (call.format.marker or Marker)(inner, call).marks
+        plan = Planner(marks, self.statistics, call, call.ledger).plan()
         for name in captured:
             _as_outside(plan, outer_plan, name)
         plan = within_rules(call, plan)
-        report_nodes(call, plan, quantizer)
+        report_nodes(call, plan, marks)
         self._bodies(inner, plan, taken)
-        model = quantizer.emit(plan)
+        model = Emitter(plan, marks, call.format.writer(call, inner)).emit(call.report.skips)
         _take_over(outer, body, model)
         return _names(Graph(model, copy=False))
 
@@ -137,4 +139,7 @@ def _take_over(outer: Graph, body: GraphProto, model: ModelProto) -> None:
     del body.initializer[:]
     body.initializer.extend(constants)
     known = {entry.domain for entry in outer.model.opset_import}
+    defined = {(function.domain, function.name) for function in outer.model.functions}
+    new = [function for function in model.functions if (function.domain, function.name) not in defined]
+    outer.model.functions.extend(new)
     outer.model.opset_import.extend(entry for entry in model.opset_import if entry.domain not in known)
