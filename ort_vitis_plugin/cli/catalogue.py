@@ -60,8 +60,7 @@ def run_plugins(arguments: argparse.Namespace) -> int:
         for plugin, counted in kinds.items()
     ]
     rows += [
-        (each.name, each.distribution, f"broken: {type(each.error).__name__}: {each.error}")
-        for each in getattr(catalog.manager, "broken", ())
+        (each.name, each.distribution, f"broken: {each.reason}") for each in getattr(catalog.manager, "broken", ())
     ]
     wide_console().print(table("Plugins", ("plugin", "distribution", "declares"), rows))
     return 0

@@ -36,7 +36,12 @@ class BrokenPlugin:
     error: BaseException
 
     def __str__(self) -> str:
-        return f"plugin {self.name} ({self.distribution}): {type(self.error).__name__}: {self.error}"
+        return f"plugin {self.name} ({self.distribution}): {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """The error in one line."""
+        return f"{type(self.error).__name__}: {' '.join(str(self.error).split())}"
 
 
 class Manager(pluggy.PluginManager):
