@@ -29,6 +29,7 @@ from .onnx_io.checker import check as check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
+from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
@@ -37,7 +38,6 @@ from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
-    Calibrator,
     Correction,
     CustomOpLibrary,
     Declaration,
@@ -60,6 +60,8 @@ from .plugin.declarations import (
     transform,
 )
 from .plugin.hookspecs import hookimpl
+from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
+from .plugin.methods import of_two_signatures as of_two_signatures
 from .report.report import Report
 from .request.settings import Settings
 from .selection.divisors import is_divisor
@@ -79,9 +81,9 @@ __all__ = [
     "Adjuster",
     "Bound",
     "CalibraterBase",
+    "CalibraterMethod",
     "CalibrationError",
     "CalibrationMethod",
-    "Calibrator",
     "CallOptions",
     "Configuration",
     "Context",
@@ -103,11 +105,13 @@ __all__ = [
     "Option",
     "OptionError",
     "OptionGroup",
+    "OrtOptions",
     "Pair",
     "PairWriter",
     "Plan",
     "PlannedModel",
     "Position",
+    "PositionMethod",
     "PowerOfTwoMethod",
     "Preset",
     "QDQOperatorBase",
@@ -116,6 +120,7 @@ __all__ = [
     "QuantType",
     "QuantizationError",
     "QuantizedType",
+    "RangeMethod",
     "Report",
     "Request",
     "Role",
@@ -128,6 +133,7 @@ __all__ = [
     "StaysFloat",
     "Target",
     "TensorData",
+    "TensorFacts",
     "TensorPlan",
     "TensorsData",
     "Transform",
@@ -201,6 +207,7 @@ _LATER = {
 _later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.
 _OLD = {
+    "Calibrator": ("of_two_signatures", "RangeMethod or PositionMethod, whose choose takes (seen or curve, tensor)"),
     "Run": ("Context", "Context (in steps) or Configuration (in Target.check and collectors)"),
 }
 

@@ -63,7 +63,15 @@ class LibraryNotFoundError(QuantizationError, FileNotFoundError):
 
 
 class PluginError(QuantizationError, RuntimeError):
-    """A plugin declares something that cannot be honoured."""
+    """A plugin declares something that cannot be honoured, or its code failed."""
+
+
+class MissingPluginError(PluginError, UnknownNameError):
+    """What was asked for is declared by a plugin that is left out."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin is left out, or declares something that nothing will ever use."""
 
 
 class AttachError(QuantizationError, RuntimeError):

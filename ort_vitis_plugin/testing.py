@@ -234,7 +234,8 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
     """Register the plugin beside the bundled ones and return what it declares.
 
     Misspelt hooks, things that are no declaration, options whose default is not of their type, missing
-    documentation and clashes with other plugins are errors.
+    documentation, clashes with other plugins, and names that nobody has (of targets, steps, op types, arguments and
+    options that a preset sets) are errors.
     """
     manager = new_manager(entry_points=False)
     name = getattr(module, "__name__", type(module).__name__)
@@ -242,8 +243,11 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
         manager.register(module, name)
     manager.check_pending()
     registered = manager.get_name(module)
-    declared = [entry.declaration for entry in Catalog(manager).entries if entry.plugin == registered]
+    catalog = Catalog(manager)
+    declared = [entry.declaration for entry in catalog.entries if entry.plugin == registered]
     assert declared, f"{registered} declares nothing"
+    flaws = catalog.flaws(str(registered))
+    assert not flaws, f"{registered}: {'; '.join(flaws)}"
     for declaration in declared:
         doc = declaration.__doc__ if isinstance(declaration, type) else getattr(declaration, "doc", "op")
         assert doc, f"{registered}: {declaration!r} has no documentation"

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedError
-from ..options.request import Request
+from ..options.request import PRESET_ARGUMENTS, Request
 from ..pipeline.stages import load, normalize, prepare, simulate
 from ..plugin.catalog import Catalog, shared_catalog
 from ..request.call import Call
-from ..request.settings import PRESET_ARGUMENTS
 
 if TYPE_CHECKING:
     from onnx import ModelProto

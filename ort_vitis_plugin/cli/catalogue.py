@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pluggy
+from typing import Any
 
 
 def add(verbs: Any) -> None:
@@ -25,19 +22,6 @@ def add(verbs: Any) -> None:
     )
     explain.set_defaults(run=run_explain)
     explain.add_argument("name", metavar="NAME")
-
-
-def distribution(manager: pluggy.PluginManager, plugin: str) -> str:
-    """Name and version of the distribution that a plugin came with."""
-    from ort_vitis_plugin import __version__
-    from ort_vitis_plugin.plugin.manager import BUNDLED
-
-    module = manager.get_plugin(plugin)
-    for known, found in manager.list_plugin_distinfo():
-        if known is module:
-            return f"{found.project_name} {found.version}"
-    bundled = plugin in (*BUNDLED, "ort_vitis_plugin")
-    return f"ort-vitis-plugin {__version__}" if bundled else "registered by this program"
 
 
 def run_options(arguments: argparse.Namespace) -> int:
@@ -62,8 +46,9 @@ def run_options(arguments: argparse.Namespace) -> int:
 
 
 def run_plugins(arguments: argparse.Namespace) -> int:
-    """Each plugin with its distribution and the number of its declarations, first called first."""
+    """Each plugin with its distribution and the number of its declarations, first called first; broken ones last."""
     from ort_vitis_plugin.plugin.catalog import shared_catalog
+    from ort_vitis_plugin.plugin.manager import distribution_of
     from ort_vitis_plugin.report.tables import table, wide_console
 
     catalog = shared_catalog()
@@ -71,8 +56,11 @@ def run_plugins(arguments: argparse.Namespace) -> int:
     for entry in catalog.entries:
         kinds.setdefault(entry.plugin, Counter())[entry.kind] += 1
     rows = [
-        (plugin, distribution(catalog.manager, plugin), ", ".join(f"{n} {kind}" for kind, n in counted.items()))
+        (plugin, distribution_of(catalog.manager, plugin), ", ".join(f"{n} {kind}" for kind, n in counted.items()))
         for plugin, counted in kinds.items()
+    ]
+    rows += [
+        (each.name, each.distribution, f"broken: {each.reason}") for each in getattr(catalog.manager, "broken", ())
     ]
     wide_console().print(table("Plugins", ("plugin", "distribution", "declares"), rows))
     return 0
@@ -80,8 +68,10 @@ def run_plugins(arguments: argparse.Namespace) -> int:
 
 def run_explain(arguments: argparse.Namespace) -> int:
     """The winner of a name first, then those it shadows."""
-    from ort_vitis_plugin.plugin.catalog import full_name, shared_catalog
+    from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.plugin.declarations import declared_options
+    from ort_vitis_plugin.plugin.entries import full_name
+    from ort_vitis_plugin.plugin.manager import distribution_of
     from ort_vitis_plugin.report.tables import table, wide_console
 
     catalog = shared_catalog()
@@ -96,7 +86,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
                 entry.kind,
                 full_name(entry.key),
                 entry.plugin,
-                distribution(catalog.manager, entry.plugin),
+                distribution_of(catalog.manager, entry.plugin),
             )
         )
         for option in declared_options(entry.declaration):

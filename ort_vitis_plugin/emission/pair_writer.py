@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
 from ..numerics.quantize import along, quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
+from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
 from ..plan.affine import Affine, linear, rounded_up, with_float_scale
 
@@ -101,7 +102,7 @@ class PairWriter:
         """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21, and for opsets ahead of it."""
         if kind.scaling is Scaling.LINEAR:
             return ""
-        if self.settings.options["UseQDQContribOps"] or not has_native_pairs(self.opset):
+        if self.settings.options[OrtOptions].use_qdq_contrib_ops or not has_native_pairs(self.opset):
             return "com.microsoft"
         return "com.microsoft" if kind.bits not in (8, 32) and self.opset < 21 else ""
 
@@ -111,7 +112,7 @@ class PairWriter:
 
     def keeps_float_weights(self, kind: QType) -> bool:
         """Whether weights stay float with a pair behind them, instead of codes with a dequantize node."""
-        return bool(self.settings.options["AddQDQPairToWeight"]) and kind != INT32
+        return bool(self.settings.options[OrtOptions].add_qdq_pair_to_weight) and kind != INT32
 
     def has_product_bias(self, weight: QType) -> bool:
         """Whether biases beside weights of this type are int32 with scale x * w."""

@@ -13,6 +13,8 @@ from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 from ..errors import OptionTypeError
 from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ..options import options as option_parser
+from ..options.host_options import CallOptions
+from ..options.ort_options import ORT_KEYS
 from ..options.request import Request, merged_options, names
 
 # Spellings of other releases of vai_q_onnx, taken by keyword.
@@ -130,6 +132,7 @@ def _flag(value: Any, argument: str) -> bool:
     return value
 
 
+_HOST_OPTIONS = {declared.key: declared for declared in CallOptions.options()}
 OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
 
 
@@ -146,6 +149,7 @@ def is_ours(arguments: Mapping[str, object]) -> bool:
     """Whether a call of onnxruntime's function asks for something of ours (decision 5a).
 
     It does when it uses one of our enums, or an option key that onnxruntime does not know and a plugin declares.
+    Plugins are not asked, nor imported, for keys that onnxruntime knows.
     """
     kinds = ("quant_format", "calibrate_method", "activation_type", "weight_type")
     if any(isinstance(arguments.get(kind), OUR_ENUMS) for kind in kinds):
@@ -155,10 +159,12 @@ def is_ours(arguments: Mapping[str, object]) -> bool:
         return False
     if uses_our_enums(extra_options.get("TensorQuantOverrides")):
         return True
+    keys = [key for key in extra_options if isinstance(key, str) and key not in ORT_KEYS]
+    if any(option_parser.resolve(key, _HOST_OPTIONS) is not None for key in keys):
+        return True
+    if not keys:
+        return False
+    # Only keys that onnxruntime does not know take the code of plugins to tell.
     from ..plugin.catalog import shared_catalog
 
-    catalog = shared_catalog()
-    return any(
-        resolved is not None and resolved not in catalog.upstream_keys
-        for resolved in (option_parser.resolve(key, catalog.options) for key in extra_options if isinstance(key, str))
-    )
+    return any(option_parser.resolve(key, shared_catalog().options) is not None for key in keys)

@@ -12,11 +12,14 @@ from onnxruntime.quantization.calibrate import CalibraterBase, TensorData, Tenso
 
 from ..calibration.observe import observe
 from ..data_readers import Samples
+from ..errors import UnsupportedError
 from ..numerics.positions import scale_of
 from ..numerics.qtypes import PowerOfTwoMethod
 from ..options.request import Request
+from ..plan import Role
 from ..plan.error_curve import ErrorCurve
 from ..plugin.catalog import shared_catalog
+from ..plugin.methods import CalibraterMethod, TensorFacts
 from ..request.settings import settings_of
 
 
@@ -52,8 +55,9 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
         )
         self.settings = settings_of(request, shared_catalog())
         self.execution_providers = providers or ["CPUExecutionProvider"]
-        collector = self.settings.method.collector
-        self.collector = collector(self.settings) if collector is not None else None
+        if isinstance(self.settings.method, CalibraterMethod):
+            raise UnsupportedError(f"{method} is a CalibraterBase itself: make one of its class")
+        self.collector = self.settings.method.started_collector(self.settings)
         self.sketches: dict[str, Any] = {}
 
     @classmethod
@@ -105,7 +109,9 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
             curve = ErrorCurve(
                 sketch, kind, kind.limits(), bool(self.symmetric), never_clips=self.settings.method.never_clips
             )
-            position = self.settings.method.choose(curve, name, self.collector)
+            position = self.settings.method.position_of(
+                curve, TensorFacts(name, Role.ACTIVATION, self.settings, self.collector)
+            )
             zero, step = curve.zero_point(position), scale_of(position)
             ranges[name] = TensorData(
                 lowest=np.asarray((kind.min - zero) * step, dtype=np.float32),

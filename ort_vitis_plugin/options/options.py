@@ -116,6 +116,7 @@ class Options(Mapping[str, Any]):
 
     def __init__(self, values: Mapping[str, Any], explicit: Iterable[str]) -> None:
         self._values = dict(values)
+        self._groups: dict[type[OptionGroup], OptionGroup] = {}
         self.explicit = frozenset(explicit)
 
     @typing.overload
@@ -123,7 +124,11 @@ class Options(Mapping[str, Any]):
     @typing.overload
     def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: str | type[Group]) -> Any:
-        return self._values[key] if isinstance(key, str) else key(self._values)
+        if isinstance(key, str):
+            return self._values[key]
+        if key not in self._groups:
+            self._groups[key] = key(self._values)
+        return self._groups[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -13,6 +13,16 @@ from ..errors import OptionError, OptionTypeError
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+# Arguments that a preset or a target's defaults may set where the caller left them at the door's default.
+PRESET_ARGUMENTS = (
+    "quant_format",
+    "calibrate_method",
+    "activation_type",
+    "weight_type",
+    "per_channel",
+    "reduce_range",
+)
+
 
 @dataclass(frozen=True)
 class Request:

@@ -15,7 +15,10 @@ from ..calibration.observe import Candidates, direct_errors
 from ..calibration.ranges_file import check_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
+from ..options.ort_options import OrtOptions
+from ..plan import Role
 from ..plan.error_curve import ErrorCurve
+from ..plugin.methods import TensorFacts
 from ..report.progress import Progress
 from . import subgraphs
 from .range_file import range_file
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from ..graph import Graph
+    from ..plugin.methods import Collector
     from ..request.call import Call
+    from .calibrater_feed import CalibraterFeed
 
 # Beyond them a code's step is finer than what a sketch tells apart.
 SKETCH_BITS = 8
@@ -35,7 +40,12 @@ FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 def obtain(
-    call: Call, graph: Graph, model: ModelProto, configure: Callable[[ort.SessionOptions], None], collector: Any
+    call: Call,
+    graph: Graph,
+    model: ModelProto,
+    configure: Callable[[ort.SessionOptions], None],
+    collector: Collector | None,
+    beside: CalibraterFeed | None = None,
 ) -> Calibration:
     """The calibration of the prepared model; a cache file is read if it exists and written if not."""
     given, cache = call.request.calibration, call.call.calibration_cache
@@ -43,13 +53,14 @@ def obtain(
     if given is None and (path is None or not path.exists()):
         kept = path is not None or range_file(call.settings) is not None
         tensors = float_tensors(graph) if kept else tensors_of_interest(call, graph)
-        found = observe_samples(call, model, tensors, configure, collector)
+        found = observe_samples(call, model, tensors, configure, collector, beside)
         if path is not None:
             found.save(path)
         return found
-    if collector is not None:
+    if collector is not None or beside is not None:
+        observer = type(collector).__name__ if beside is None else beside.name
         raise UnsupportedError(
-            f"{type(collector).__name__} looks at each sample apart, which a calibration does not keep; "
+            f"{observer} looks at each sample apart, which a calibration does not keep; "
             "give the samples instead, or use the method without that option"
         )
     if given is None and path is not None:
@@ -90,7 +101,8 @@ def keep_ranges(call: Call, graph: Graph, statistics: Statistics) -> None:
     ranges = {}
     for name, sketch in statistics.items():
         dtype = np.float16 if graph.element_type(name) == TensorProto.FLOAT16 else np.float32
-        low, high = call.method.choose(sketch, name, call.settings, statistics.collected)
+        facts = TensorFacts(name, Role.ACTIVATION, call.settings, statistics.collected)
+        low, high = statistics.ranges.get(name) or call.method.range_of(sketch, facts)
         ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
     write_ranges(path, call.method.key, ranges, statistics.sketches)
     statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
@@ -101,7 +113,8 @@ def observe_samples(
     model: ModelProto,
     tensors: list[str],
     configure: Callable[[ort.SessionOptions], None],
-    collector: Any = None,
+    collector: Collector | None = None,
+    beside: CalibraterFeed | None = None,
     **engine: Any,
 ) -> Calibration:
     """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
@@ -120,10 +133,12 @@ def observe_samples(
             sample = inside.complete(sample, call.call.non_finite_samples)
             if collector is not None:
                 collector.observe(sample.sketches)
+            if beside is not None:
+                beside.collect()
 
         found = artefact.calibrate(
             inside.model,
-            call.samples,
+            call.samples if beside is None else beside.passing(call.samples),
             tensors,
             providers=call.call.execution_providers or ("CPUExecutionProvider",),
             configure=inside.configured(configure, call.libraries),
@@ -149,7 +164,7 @@ def exact_errors(
         return {}
     candidates = {}
     for name, sketch in statistics.items():
-        curve = ErrorCurve(sketch, kind, kind.limits(), bool(call.options["ActivationSymmetric"]))
+        curve = ErrorCurve(sketch, kind, kind.limits(), call.options[OrtOptions].activation_symmetric)
         positions = curve.contenders() if not curve.is_zero else []
         zeros = {curve.zero_point(position) for position in positions}
         if len(positions) > 1 and len(zeros) == 1:

@@ -30,7 +30,7 @@ def check_range_file(settings: Settings) -> None:
             f"calibration_cache_path={str(path)!r} keeps ranges of onnxruntime's methods, but calibrate_method is "
             f"{method}; extra_options={{'CalibrationCache': ...}} names a file that serves every method"
         )
-    if settings.options["EnableSubgraph"]:
+    if settings.quantizes_bodies:
         raise UnsupportedError(
             f"calibration_cache_path={str(path)!r} has no ranges of tensors inside If, Loop and Scan; with "
             "EnableSubgraph use extra_options={'CalibrationCache': ...}"

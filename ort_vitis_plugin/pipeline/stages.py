@@ -26,6 +26,7 @@ from ..selection.requested_nodes import select
 from ..selection.rules import leave_float
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
+from .calibrater_feed import calibrater_beside
 from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .hardware_rules import within_rules
@@ -106,17 +107,19 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, call)
     check_weights(graph, call)
-    collector = call.method.collector(call.settings) if call.method.collector is not None else None
+    collector = call.method.started_collector(call.settings)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
     if (known := stored_ranges(call, graph)) is not None:
         return known
-    calibration = obtain(call, graph, model, register_all(call.libraries), collector)
+    with calibrater_beside(call, model) as beside:
+        calibration = obtain(call, graph, model, register_all(call.libraries), collector, beside)
+        ranges = {} if beside is None else beside.ranges(calibration.sketches)
     for found in calibration.non_finite:
         call.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
             f"{found.nans} NaN, {found.infinities} Inf left out"
         )
-    statistics = Statistics(calibration.sketches, calibration.samples, collector)
+    statistics = Statistics(calibration.sketches, calibration.samples, collector, ranges=ranges)
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)

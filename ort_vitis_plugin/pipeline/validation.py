@@ -13,7 +13,8 @@ from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
-from ..plugin.catalog import full_name
+from ..options.ort_options import OrtOptions
+from ..plugin.entries import full_name
 from .range_file import check_range_file
 
 if TYPE_CHECKING:
@@ -42,15 +43,14 @@ def check_request(settings: Settings) -> None:
         check = settings.catalog.target(name).check
         if check is not None:
             check(settings)
-    if settings.options["Int16Scale"] and settings.method.power_of_two:
-        raise UnsupportedError(
-            "Int16Scale replaces float scales, but the method gives powers of two; use CalibrationMethod.MinMax"
-        )
-    if settings.options["BlockSize"]:
+    for scales in settings.scale_formats():
+        if scales.check is not None:
+            scales.check(settings)
+    asked = settings.options[OrtOptions]
+    if asked.block_size:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
-    percentile = settings.options["CalibPercentile"]
-    if percentile is not None and not 0 <= percentile <= 100:
-        raise OptionError(f"CalibPercentile={percentile!r} is no percentage; it lies between 0 and 100")
+    if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
+        raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
     _check_providers(settings)
     check_range_file(settings)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..numerics.qtypes import INT32
+from ..options.ort_options import OrtOptions
 from ..plan import Bound, Int32Bias, Plan, Role, TensorPlan
 from ..plan.int32_bias import by_channel, int32_bias_positions, int32_bias_scale
 
@@ -59,7 +60,7 @@ class Biases:
                 self.result.bounds.append(
                     Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
                 )
-        elif not self.settings.options["QDQDisableWeightAdjustForInt32Bias"]:
+        elif not self.settings.options[OrtOptions].qdq_disable_weight_adjust_for_int32_bias:
             self._enlarge(array, derived, x, w)
 
     def _enlarge(self, bias: NDArray[Any], derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:

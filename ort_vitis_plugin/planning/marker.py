@@ -17,8 +17,10 @@ from onnxruntime.quantization.qdq_quantizer import (
     QDQTensorQuantInfo,
 )
 from onnxruntime.quantization.quant_utils import add_infer_metadata
+from onnxruntime.quantization.registry import QDQRegistry
 
 from ..errors import OptionError, UnsupportedError
+from ..options.ort_options import OrtOptions
 from ..plan import Int32Bias, Role
 from ..plan.marks import Marks, TensorMark
 from .ort_index import IndexedModel, indexed
@@ -93,7 +95,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
             return False
         if node.op_type in PAIR:
             return False
-        constant_only = node.op_type == "MatMul" and self.settings.options["MatMulConstBOnly"]
+        constant_only = node.op_type == "MatMul" and self.settings.options[OrtOptions].mat_mul_const_b_only
         if constant_only and not self.graph.is_constant(node.input[1]):
             return False
         return self.settings.refusal(node) is None
@@ -192,7 +194,8 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
 
     def _handler(self, node: NodeProto) -> Any:
         self._node = node
-        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage) or QDQOperatorBase
+        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage)
+        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
         return indexed(cast(Hashable, handler))(self, node)
 
     def _holds_columns(self, tensor_name: str) -> bool:

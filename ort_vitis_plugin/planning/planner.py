@@ -10,6 +10,8 @@ import numpy as np
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
 from ..numerics.qtypes import Scaling
+from ..options.host_options import CallOptions
+from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
 from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
@@ -77,7 +79,7 @@ class Planner:
         convert = override.get("convert")
         if convert is not None:
             to = self.parameters.kind(convert, kind)
-            symmetric = bool(convert.get("symmetric", self.options["ActivationSymmetric"]))
+            symmetric = bool(convert.get("symmetric", self.options[OrtOptions].activation_symmetric))
             other = self.parameters.of(name, Role.ACTIVATION, to, sketch, symmetric, convert)
             receivers = convert.get("recv_nodes")
             readers = {reader.name for reader in self.graph.consumers(name)}
@@ -94,9 +96,9 @@ class Planner:
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
-        if not self.options["ActivationSymmetric"]:
+        if not self.options[OrtOptions].activation_symmetric:
             return False
-        return not (self.options["UseUnsignedReLU"] and self._is_never_negative(name))
+        return not (self.options[CallOptions].use_unsigned_relu and self._is_never_negative(name))
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
@@ -140,12 +142,13 @@ class Planner:
         if role is Role.WEIGHT:
             symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
         else:
-            symmetric = bool(first.get("symmetric", self.options["ActivationSymmetric"]))
+            symmetric = bool(first.get("symmetric", self.options[OrtOptions].activation_symmetric))
         return self.parameters.of(name, role, kind, None, symmetric, first, array)
 
     def _weight_symmetric(self, kind: QType) -> bool:
-        if self.options.given("WeightSymmetric") and self.options["WeightSymmetric"] is not None:
-            return bool(self.options["WeightSymmetric"])
+        asked = self.options[OrtOptions].weight_symmetric
+        if self.options.given("WeightSymmetric") and asked is not None:
+            return bool(asked)
         return kind.is_signed
 
     def _per_channel(

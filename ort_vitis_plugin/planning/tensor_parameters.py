@@ -10,9 +10,11 @@ import numpy as np
 from ..errors import ModelError, OptionError
 from ..numerics.positions import ZERO_POSITION
 from ..numerics.qtypes import QType, Scaling
+from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
 from ..plan.affine import softmax_affine, widened
 from ..plan.error_curve import ErrorCurve
+from ..plugin.methods import TensorFacts
 from ..sketch import Sketch
 
 if TYPE_CHECKING:
@@ -67,11 +69,11 @@ class TensorParameters:
             exact = self._exact(name) if array is None and kind == self.settings.activation else {}
             curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
-            planned.move(self._position(name, curve, array))
+            planned.move(self._position(name, role, curve, array))
             return planned
-        low, high = self._range(name, sketch or Sketch(), array)
+        low, high = self._range(name, role, sketch or Sketch(), array)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
-        low, high = widened(low, high, self.settings.options["MinimumRealRange"])
+        low, high = widened(low, high, self.settings.options[OrtOptions].minimum_real_range)
         given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
 
@@ -89,28 +91,27 @@ class TensorParameters:
         powers = self.settings.method.power_of_two or self.writer.power_of_two_scales
         return self.writer.parameters(low, high, kind, limits, symmetric=symmetric, powers=powers)
 
-    def _position(self, name: str, curve: ErrorCurve, array: NDArray[Any] | None) -> int:
+    def _position(self, name: str, role: Role, curve: ErrorCurve, array: NDArray[Any] | None) -> int:
         if curve.is_zero:
             return ZERO_POSITION
         source = self.range_source.get(name, name)
-        return int(self.settings.method.choose(curve, source, self._collected(array)))
+        return self.settings.method.position_of(curve, self._facts(source, role, array))
 
-    def _range(self, name: str, seen: Sketch, array: NDArray[Any] | None) -> tuple[float, float]:
+    def _range(self, name: str, role: Role, seen: Sketch, array: NDArray[Any] | None) -> tuple[float, float]:
         source, method = self.range_source.get(name, name), self.settings.method
         if array is not None:
-            return (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+            return method.weight_range(array, self._facts(source, role, array))
         if method.power_of_two:
             return seen.minimum, seen.maximum
         if source in self.statistics.ranges:
             return self.statistics.ranges[source]
-        low, high = method.choose(seen, source, self.settings, self._collected(array))
-        return float(low), float(high)
+        return method.range_of(seen, self._facts(source, role, array))
 
     def _exact(self, name: str) -> Mapping[int, tuple[float, int]]:
         return self.statistics.exact.get(self.range_source.get(name, name), {})
 
-    def _collected(self, array: NDArray[Any] | None) -> Any:
-        return self.statistics.collected if array is None else None
+    def _facts(self, name: str, role: Role, array: NDArray[Any] | None) -> TensorFacts:
+        return TensorFacts(name, role, self.settings, self.statistics.collected if array is None else None, array)
 
     def _overridden(self, name: str, role: Role, kind: QType, override: Override) -> TensorPlan:
         scale = np.asarray(override["scale"], dtype=np.float32).reshape(())

@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pluggy
 
-from ..errors import PluginError, UnknownNameError, UnsupportedError, suggest
+from ..errors import PluginError, PluginWarning, UnknownNameError, UnsupportedError, suggest
 from ..numerics import qtypes
 from ..numerics.qtypes import QType
-from ..options.host_options import CallOptions
-from ..options.options import Option
+from ..options.options import Option, resolve
+from ..options.ort_options import OrtOptions
+from . import left_out
 from .declarations import (
     Adjuster,
-    Calibrator,
     Correction,
     CustomOpLibrary,
     Format,
@@ -31,28 +32,14 @@ from .declarations import (
     Target,
     Transform,
     declared_options,
-    is_declaration,
 )
+from .entries import HOST, Entry, entries_of, full_name, guard_hooks, name_of, origin_of
+from .faults import faults_of
+from .flaws import flaws_of, names_of
 from .manager import BUNDLED, shared_manager
+from .methods import Method
 
 D = TypeVar("D")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One declaration and the plugin that made it."""
-
-    declaration: Any
-    plugin: str
-
-    @property
-    def key(self) -> object:
-        declaration = self.declaration
-        return declaration.__name__ if isinstance(declaration, type) else declaration.key
-
-    @property
-    def kind(self) -> str:
-        return "OptionGroup" if isinstance(self.declaration, type) else type(self.declaration).__name__
 
 
 class Catalog:
@@ -60,10 +47,12 @@ class Catalog:
 
     def __init__(self, manager: pluggy.PluginManager) -> None:
         self.manager = manager
-        self.entries = list(_declared(manager))
+        self.entries = entries_of(manager)
+        guard_hooks(manager)
+        self._judged: set[str] = set()
         self._winners: dict[tuple[str, object], Entry] = {}
         for entry in self.entries:
-            first = self._winners.setdefault((entry.kind, entry.key), entry)
+            first = self._winners.setdefault((entry.family, entry.key), entry)
             if first is not entry and first.plugin not in BUNDLED and entry.plugin not in BUNDLED:
                 raise PluginError(
                     f"plugins {first.plugin} and {entry.plugin} both declare the {entry.kind} {name_of(entry.key)}; "
@@ -77,12 +66,7 @@ class Catalog:
     @property
     def upstream_keys(self) -> frozenset[str]:
         """Option keys that onnxruntime reads itself: giving one does not make a call ours."""
-        return frozenset(
-            declared.key
-            for entry in self.entries
-            if entry.plugin == BUNDLED[0]
-            for declared in declared_options(entry.declaration)
-        )
+        return frozenset(declared.key for declared in OrtOptions.options())
 
     def all(self, kind: type[D]) -> list[D]:
         """Winning declarations of a kind, bundled plugins first, in the order in which they were declared."""
@@ -92,7 +76,7 @@ class Catalog:
         order = {name: number for number, name in enumerate(BUNDLED)}
         found = [entry for entry in self._winners.values() if isinstance(entry.declaration, kinds)]
         found.sort(key=lambda entry: order.get(entry.plugin, len(order)))
-        return [entry.declaration for entry in found]
+        return [entry.used for entry in found]
 
     def target(self, name: str) -> Target:
         return self._named(Target, "target", name)
@@ -108,8 +92,8 @@ class Catalog:
     def format(self, key: object) -> Format:
         return self._named(Format, "format", key)
 
-    def calibrator(self, key: object) -> Calibrator:
-        return self._named(Calibrator, "calibration method", key)
+    def method(self, key: object) -> Method:
+        return self._named(Method, "calibration method", key)
 
     def qtype(self, kind: object) -> QType:
         """The QType of whatever names a type; names that a plugin declares come first."""
@@ -131,7 +115,7 @@ class Catalog:
         for target in (*lineage, None):
             entry = self._winners.get((OpQuantizer.__name__, (op_type, target)))
             if entry is not None:
-                return entry.declaration.quantizer  # type: ignore[no-any-return]
+                return entry.used.quantizer  # type: ignore[no-any-return]
         return None
 
     def steps(self, stage: Stage, lineage: list[str]) -> list[Transform | LeaveFloat]:
@@ -179,42 +163,83 @@ class Catalog:
         return found
 
     def _named(self, kind: type[D], label: str, key: object) -> D:
-        entry = self._winners.get((kind.__name__, key))
+        try:
+            entry = self._winners.get((kind.__name__, key))
+        except TypeError:  # not hashable
+            entry = None
+        same_kind = [found for found in self._winners.values() if found.family == kind.__name__]
         if entry is None and isinstance(key, str):
-            same_kind = [found for found in self._winners.values() if found.kind == kind.__name__]
             called = [found for found in same_kind if key in (full_name(found.key), name_of(found.key))]
             # A short name that several have, such as QDQ, means onnxruntime's.
             called.sort(key=lambda found: (full_name(found.key) != key, found.plugin != BUNDLED[0]))
             entry = called[0] if called else None
         if entry is None:
-            known = [full_name(found.key) for found in self._winners.values() if found.kind == kind.__name__]
-            raise UnknownNameError(
-                f"{full_name(key)} is not a known {label} ({', '.join(sorted(known))}){suggest(name_of(key), known)}"
-            )
-        return entry.declaration  # type: ignore[no-any-return]
+            known = [full_name(found.key) for found in same_kind]
+            text = f"{full_name(key)} is not a known {label} ({', '.join(sorted(known))})"
+            left_out.refuse_blocked(self.manager, kind.__name__, key, text)
+            hint = suggest(name_of(key), known)
+            if not hint:
+                left_out.refuse_broken(self.manager, text)
+            raise UnknownNameError(text + hint)
+        return entry.used  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------------ plugins that are left out, or in error
+
+    def check_given(self, given: Mapping[str, object]) -> None:
+        """Refuse options whose plugin is left out: without it they would do nothing.
+
+        Raises:
+            MissingPluginError: a bundled plugin declares the option, or acts on it, and is blocked.
+            PluginError: nobody knows the option, and an installed plugin could not be loaded.
+        """
+        for key, value in given.items():
+            known = resolve(key, self.options) is not None
+            if value or not known:
+                left_out.refuse_blocked_option(self.manager, key)
+            if not known and not suggest(key, self.options):
+                left_out.refuse_broken(self.manager, f"{key} is not an option of any plugin that is here")
+
+    def check_used(self, lineage: Collection[str], used: Collection[object], given: Collection[str]) -> None:
+        """Look for misspellings in what foreign plugins declare: an error in those that the call uses, else a warning.
+
+        A call uses a plugin by its target, format, method or options, and by steps that hold for the target.
+        """
+        for plugin in dict.fromkeys(entry.plugin for entry in self.entries if entry.is_foreign):
+            found = self.flaws(plugin)
+            if not found:
+                continue
+            error = origin_of(self.manager, plugin).fault("what it declares", f"is wrong: {'; '.join(found)}")
+            if any(_is_used(entry, lineage, used, given) for entry in self.entries if entry.plugin == plugin):
+                raise error
+            if plugin not in self._judged:
+                self._judged.add(plugin)
+                warnings.warn(str(error), PluginWarning, stacklevel=2)
+
+    def flaws(self, plugin: str) -> list[str]:
+        """Names in what a plugin declares that nobody has, one sentence each."""
+        names = names_of(self.entries, left_out.blocked_entries(self.manager))
+        return [
+            f"{entry.kind} {name_of(entry.key)}: {flaw}"
+            for entry in self.entries
+            if entry.plugin == plugin
+            for flaw in flaws_of(entry.declaration, names)
+        ]
+
+    def faults_in(self, declaration: object, what: str) -> AbstractContextManager[None]:
+        """A block in which errors are those of the plugin whose declaration a look-up gave."""
+        plugin = next((entry.plugin for entry in self.entries if entry.used is declaration), HOST)
+        return faults_of(origin_of(self.manager, plugin), what)
 
 
-def name_of(key: object) -> str:
-    """The short name of a key: an enum member's own name, else its text."""
-    if isinstance(key, tuple):
-        return "/".join(str(part) for part in key if part)
-    return str(getattr(key, "name", key))
-
-
-def full_name(key: object) -> str:
-    """An enum member with its class, QuantFormat.QDQ and VitisQuantFormat.QDQ being two formats."""
-    return f"{type(key).__name__}.{name_of(key)}" if hasattr(key, "name") else name_of(key)
-
-
-def _declared(manager: pluggy.PluginManager) -> Iterator[Entry]:
-    yield Entry(CallOptions, "ort_vitis_plugin")
-    for implementation in reversed(manager.hook.vitis_declare.get_hookimpls()):
-        for declaration in cast(Iterable[Any], implementation.function()):
-            if not is_declaration(declaration):
-                raise PluginError(
-                    f"plugin {implementation.plugin_name} yields {declaration!r}, which is no declaration"
-                )
-            yield Entry(declaration, implementation.plugin_name)
+def _is_used(entry: Entry, lineage: Collection[str], used: Collection[object], given: Collection[str]) -> bool:
+    declaration = entry.declaration
+    if isinstance(declaration, Target):
+        return declaration.name in lineage
+    if any(entry.used is each for each in used):
+        return True
+    if isinstance(declaration, (Transform, Adjuster, Fusion, Correction)):
+        return declaration.target is None or declaration.target in lineage
+    return any(key in given for option in declared_options(declaration) for key in (option.key, *option.aliases))
 
 
 def _ordered(steps: list[Transform | LeaveFloat]) -> list[Transform | LeaveFloat]:

@@ -50,6 +50,9 @@ class Configuration(Protocol):
     def op_types(self) -> frozenset[str]:
         """Op types that are quantized."""
 
+    def scale_formats(self) -> list[Any]:
+        """ScaleFormats into which scales are put, those that are on."""
+
 
 class Context(Configuration, Protocol):
     """What a step sees of the call that it serves. Names in it are those that nodes and tensors have now."""

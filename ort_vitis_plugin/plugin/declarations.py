@@ -11,8 +11,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..options.options import Option, OptionGroup
+from .methods import CalibraterMethod, PositionMethod, RangeMethod
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
     from ..data_readers import Feed
@@ -99,26 +102,6 @@ class QuantizedType:
     @property
     def key(self) -> str:
         return self.kind.name
-
-
-@dataclass(frozen=True)
-class Calibrator:
-    """How parameters follow from a tensor's values.
-
-    A float-scale method has ``choose(sketch, name, configuration, collected)``, which gives the real range (low,
-    high); a power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an
-    ErrorCurve).
-    ``collector(configuration)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for
-    methods that treat samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the
-    whole range inside.
-    """
-
-    key: object
-    doc: str
-    power_of_two: bool
-    choose: Callable[..., Any]
-    collector: Callable[[Configuration], Any] | None = None
-    never_clips: bool = False
 
 
 @dataclass(frozen=True)
@@ -262,12 +245,19 @@ class Fusion:
 
 @dataclass(frozen=True)
 class ScaleFormat:
-    """A number format of scales: ``apply(scale)`` gives the nearest float32 scale that it can hold."""
+    """A number format of scales: ``apply(scale)`` gives the nearest float32 scales that it can hold, of the same shape.
+
+    ``check`` raises UnsupportedError for configurations with which the format makes no sense.
+    """
 
     key: str
     doc: str
-    apply: Callable[[Any], Any]
+    apply: Callable[[NDArray[np.float32]], NDArray[np.float32]]
     option: Option
+    check: Callable[[Configuration], None] | None = None
+
+    def __call__(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self.apply(scale)
 
 
 @dataclass(frozen=True)
@@ -284,8 +274,12 @@ Declaration = (
     | Target
     | Preset
     | Format
+    | RangeMethod
+    | PositionMethod
     | QuantizedType
-    | Calibrator
+    | RangeMethod
+    | PositionMethod
+    | CalibraterMethod
     | OpQuantizer
     | Transform
     | LeaveFloat

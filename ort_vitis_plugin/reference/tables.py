@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..plugin import hookspecs
-from ..plugin.catalog import Catalog, full_name
-from ..plugin.declarations import Adjuster, Calibrator, Format, Fusion, ModelTransform, Preset, Stage, Target
+from ..plugin.catalog import Catalog
+from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target
+from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
+from ..plugin.methods import Method
 from .manual import rows
 
 README = "README.md"
@@ -99,7 +101,7 @@ def methods(catalog: Catalog, root: Path) -> str:
         ("method", "scales", "what it does"),
         (
             (_code(full_name(entry.key)), "powers of two" if entry.power_of_two else "float", entry.doc)
-            for entry in catalog.all(Calibrator)
+            for entry in catalog.all(Method)
         ),
     )
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ..options.options import Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
-    from ..plugin.declarations import Calibrator, Format, Target
+    from ..plugin.declarations import Format, ScaleFormat, Target
+    from ..plugin.methods import Method
     from ..report.report import Report
 
 
@@ -88,7 +89,7 @@ class Call:
         return self.settings.format
 
     @property
-    def method(self) -> Calibrator:
+    def method(self) -> Method:
         return self.settings.method
 
     @property
@@ -108,8 +109,8 @@ class Call:
         """Whether a step's switch is on (steps without one always are)."""
         return self.settings.enabled(step)
 
-    def scale_formats(self) -> list[Any]:
-        """Functions that put scales into a hardware's own number format, those that are on."""
+    def scale_formats(self) -> list[ScaleFormat]:
+        """Number formats into which scales are put, those that are on."""
         return self.settings.scale_formats()
 
     def computes(self, kind: QType) -> bool:

@@ -11,23 +11,16 @@ from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedErro
 from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.ort_options import OrtOptions
+from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
 
 if TYPE_CHECKING:
     from ..options.options import Option, Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
-    from ..plugin.declarations import Calibrator, Format, Target
-
-# Arguments that a preset or a target's defaults may set where the caller left them at the door's default.
-PRESET_ARGUMENTS = (
-    "quant_format",
-    "calibrate_method",
-    "activation_type",
-    "weight_type",
-    "per_channel",
-    "reduce_range",
-)
+    from ..plugin.declarations import Format, Target
+    from ..plugin.methods import Method
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class Settings:
     lineage: list[str]
     options: Options
     format: Format
-    method: Calibrator
+    method: Method
     activation: QType
     weight: QType
     op_types: frozenset[str]
@@ -53,7 +46,7 @@ class Settings:
     @property
     def quantizes_bodies(self) -> bool:
         """Whether the bodies of If, Loop and Scan are to be quantized."""
-        return bool(self.options.get("EnableSubgraph"))
+        return self.options[OrtOptions].enable_subgraph
 
     def computes(self, kind: QType) -> bool:
         """Whether the target's device computes in a type: as it says itself, else as the target that it is based on."""
@@ -68,9 +61,9 @@ class Settings:
         """Whether the target's rules on positions apply: its device computes in both types, and there are positions."""
         return self.method.power_of_two and self.computes(self.activation) and self.computes(self.weight)
 
-    def scale_formats(self) -> list[Any]:
-        """Functions that put scales into a hardware's own number format (Int16Scale), those that are on."""
-        return [entry.apply for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
+    def scale_formats(self) -> list[ScaleFormat]:
+        """Number formats into which scales are put, those that are on."""
+        return [entry for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
 
     def switched_on(self, option: Option) -> bool:
         """Whether the switch on which an option depends is on."""
@@ -109,20 +102,23 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         defaults.update(catalog.target(name).defaults)
     arguments = {key: defaults.pop(key) for key in PRESET_ARGUMENTS if key in defaults}
     request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
+    catalog.check_given(request.given)
     options = option_parser.parse(catalog.options, request.given, defaults)
     call = options[CallOptions]
-    return Settings(
+    settings = Settings(
         request=request,
         catalog=catalog,
         target=target,
         lineage=lineage,
         options=options,
         format=catalog.format(call.format if call.format is not None else request.quant_format),
-        method=catalog.calibrator(call.method if call.method is not None else request.calibrate_method),
+        method=catalog.method(call.method if call.method is not None else request.calibrate_method),
         activation=_kind(catalog, "activation_type", request.activation_type),
         weight=_kind(catalog, "weight_type", request.weight_type),
         op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
     )
+    catalog.check_used(lineage, (settings.format, settings.method), request.given)
+    return settings
 
 
 def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:

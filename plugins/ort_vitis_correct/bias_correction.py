@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from ort_vitis_plugin.api import Correction, ErrorCurve, Option, Sketch, along, attribute, dequantize, quantize
+from ort_vitis_plugin.api import (
+    Correction,
+    ErrorCurve,
+    Option,
+    Role,
+    Sketch,
+    TensorFacts,
+    along,
+    attribute,
+    dequantize,
+    quantize,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +62,7 @@ def _correct(context: Context, plan: Plan, node: NodeProto, mean: NDArray[np.flo
         sketch = Sketch()
         sketch.add(new)
         b.curve = ErrorCurve(sketch, b.kind, b.curve.limits, b.curve.symmetric, new)
-        b.move(context.method.choose(b.curve, b.name, None))
+        b.move(context.method.position_of(b.curve, TensorFacts(b.name, Role.BIAS, context, values=new)))
 
 
 def _rounding_error(plan: Plan, w: TensorPlan) -> NDArray[np.float64]:

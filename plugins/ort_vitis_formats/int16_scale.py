@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ort_vitis_plugin.api import Option, ScaleFormat
+from ort_vitis_plugin.api import Configuration, Option, ScaleFormat, UnsupportedError
 
 _LARGEST_M, _LARGEST_N = 32767, 15
 
@@ -21,5 +21,13 @@ def nearest_ratio(scale: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.take_along_axis(ratios, best[None], axis=0)[0], dtype=np.float32)
 
 
+def check(settings: Configuration) -> None:
+    """Raise where no scale is left for the ratio."""
+    if settings.method.power_of_two:
+        raise UnsupportedError(
+            "Int16Scale replaces float scales, but the method gives powers of two; use CalibrationMethod.MinMax"
+        )
+
+
 _DOC = "Replace each float scale by the nearest M / 2^N with M an int16 and 2^N a uint16."
-INT16_SCALE = ScaleFormat("Int16Scale", _DOC, nearest_ratio, Option("Int16Scale", bool, False, _DOC))
+INT16_SCALE = ScaleFormat("Int16Scale", _DOC, nearest_ratio, Option("Int16Scale", bool, False, _DOC), check)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import (
+    OrtOptions,
     PowerOfTwoMethod,
     Preset,
     QuantFormat,
@@ -30,8 +31,9 @@ BITS = 8
 
 def _refusals(settings: Configuration) -> Iterator[tuple[str, str]]:
     """What the device cannot do and the nearest thing that works, most basic first."""
-    if not settings.method.power_of_two or settings.options.get("Int16Scale"):
-        asked = "Int16Scale=True" if settings.method.power_of_two else f"calibrate_method={settings.method.key}"
+    scales = settings.scale_formats()
+    if not settings.method.power_of_two or scales:
+        asked = f"{scales[0].key}=True" if settings.method.power_of_two else f"calibrate_method={settings.method.key}"
         yield (
             f"{asked} gives scales that are no powers of two, and the NPU's CNN engine can only shift",
             'use PowerOfTwoMethod.MinMSE or NonOverflow, or Target="ipu_transformer" for float scales',
@@ -47,13 +49,14 @@ def _refusals(settings: Configuration) -> Iterator[tuple[str, str]]:
             "use QuantType.QInt8"
             + (", or a wide type to try its accuracy off the NPU" if wide_allowed else ", or VitisQuantFormat.QDQ"),
         )
-    if not settings.options["ActivationSymmetric"]:
+    asked_of_ort = settings.options[OrtOptions]
+    if not asked_of_ort.activation_symmetric:
         yield "ActivationSymmetric=False: the NPU has no zero points", "leave it out or set it to True"
-    if settings.options["WeightSymmetric"] is False:
+    if asked_of_ort.weight_symmetric is False:
         yield "WeightSymmetric=False: the NPU has no zero points", "set it to True"
-    if not settings.options["QuantizeBias"]:
+    if not asked_of_ort.quantize_bias:
         yield "QuantizeBias=False: the NPU's biases are 8-bit integers", "set it to True"
-    if settings.options["QDQOpTypePerChannelSupportToAxis"]:
+    if asked_of_ort.qdq_op_type_per_channel_support_to_axis:
         yield "QDQOpTypePerChannelSupportToAxis: the NPU has one shift for all channels", "set it to {}"
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from ort_vitis_plugin.api import (
-    Calibrator,
     Configuration,
     ErrorCurve,
     OptionGroup,
+    OrtOptions,
+    PositionMethod,
     PowerOfTwoMethod,
     QType,
     Sketch,
+    TensorFacts,
     option,
 )
 
@@ -50,14 +52,14 @@ def votes(settings: Configuration) -> Votes | None:
     """What collects each sample's best positions, for MinMSEMode="MostCommon"."""
     if settings.options[MinMSEOptions].min_mse_mode == "All" or not settings.activation.is_integer:
         return None
-    return Votes(settings.activation, symmetric=bool(settings.options["ActivationSymmetric"]))
+    return Votes(settings.activation, symmetric=settings.options[OrtOptions].activation_symmetric)
 
 
 # Bits of a float32's significand: codes of more bits tell no more about the largest values.
 SIGNIFICAND = 24
 
 
-def least_error(curve: ErrorCurve, name: str, collected: Any) -> int:
+def least_error(curve: ErrorCurve, tensor: TensorFacts) -> int:
     """argmin over all p of sum (x - q(x, p))^2; ties to the larger step.
 
     Bits beyond a float32's significand only would resolve the smallest values: they leave room for data that
@@ -66,8 +68,8 @@ def least_error(curve: ErrorCurve, name: str, collected: Any) -> int:
     spare = curve.kind.bits - 1 - SIGNIFICAND
     if spare > 0:
         return curve.covering() - spare
-    chosen = collected.winner(name) if isinstance(collected, Votes) else None
+    chosen = tensor.collected.winner(tensor.name) if isinstance(tensor.collected, Votes) else None
     return curve.best() if chosen is None else chosen
 
 
-MIN_MSE = Calibrator(PowerOfTwoMethod.MinMSE, "Power-of-two step of least squared error.", True, least_error, votes)
+MIN_MSE = PositionMethod(PowerOfTwoMethod.MinMSE, "Power-of-two step of least squared error.", least_error, votes)

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ort_vitis_plugin.api import Calibrator, ErrorCurve, PowerOfTwoMethod
+from ort_vitis_plugin.api import ErrorCurve, PositionMethod, PowerOfTwoMethod, TensorFacts
 
 
-def covering(curve: ErrorCurve, name: str, collected: Any) -> int:
+def covering(curve: ErrorCurve, tensor: TensorFacts) -> int:
     """The finest step that clips nothing."""
     return curve.covering()
 
 
-NON_OVERFLOW = Calibrator(
+NON_OVERFLOW = PositionMethod(
     PowerOfTwoMethod.NonOverflow,
     "Power-of-two step, the finest at which no value is clipped.",
-    True,
     covering,
     never_clips=True,
 )

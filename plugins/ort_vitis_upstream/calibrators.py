@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from ort_vitis_plugin.api import CalibrationMethod, Calibrator, Configuration, Sketch
+from ort_vitis_plugin.api import CalibrationMethod, Configuration, OrtOptions, RangeMethod, Sketch, TensorFacts
 
 Range = tuple[float, float]
 
@@ -37,42 +36,41 @@ class MovingAverage:
 
 def moving_average(settings: Configuration) -> MovingAverage | None:
     """What averages the extremes of the samples, for CalibMovingAverage."""
-    if not settings.options["CalibMovingAverage"]:
+    if not settings.options[OrtOptions].calib_moving_average:
         return None
-    return MovingAverage(float(settings.options["CalibMovingAverageConstant"]))
+    return MovingAverage(float(settings.options[OrtOptions].calib_moving_average_constant))
 
 
-def min_max(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
+def min_max(sketch: Sketch, tensor: TensorFacts) -> Range:
     """The least and greatest value over all samples, or their moving average."""
     limits = (sketch.minimum, sketch.maximum)
-    if isinstance(collected, MovingAverage):
-        limits = collected.limits.get(name, limits)
-    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
+    if isinstance(tensor.collected, MovingAverage):
+        limits = tensor.collected.limits.get(tensor.name, limits)
+    return _symmetric(limits) if tensor.configuration.options[OrtOptions].calib_tensor_range_symmetric else limits
 
 
-def entropy(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
+def entropy(sketch: Sketch, tensor: TensorFacts) -> Range:
     """The threshold of least Kullback-Leibler divergence, 2048 bins against 128."""
     limits = sketch.entropy_range()
-    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
+    return _symmetric(limits) if tensor.configuration.options[OrtOptions].calib_tensor_range_symmetric else limits
 
 
-def percentile(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
+def percentile(sketch: Sketch, tensor: TensorFacts) -> Range:
     """The range of CalibPercentile percent of the values, of magnitudes if symmetric (onnxruntime's default here)."""
-    q = settings.options["CalibPercentile"]
-    symmetric = settings.options["CalibTensorRangeSymmetric"] or not settings.options.given("CalibTensorRangeSymmetric")
+    options = tensor.configuration.options
+    q = options[OrtOptions].calib_percentile
+    symmetric = options[OrtOptions].calib_tensor_range_symmetric or not options.given("CalibTensorRangeSymmetric")
     low, high = sketch.percentile(99.999 if q is None else float(q), absolute=bool(symmetric))
     return max(low, sketch.minimum), min(high, sketch.maximum)
 
 
-def distribution(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
+def distribution(sketch: Sketch, tensor: TensorFacts) -> Range:
     """Three standard deviations around the mean, within the extremes."""
     spread = 3 * sketch.deviation
     return max(sketch.mean - spread, sketch.minimum), min(sketch.mean + spread, sketch.maximum)
 
 
-MIN_MAX = Calibrator(
-    CalibrationMethod.MinMax, "Range from the least to the greatest value.", False, min_max, moving_average
-)
-ENTROPY = Calibrator(CalibrationMethod.Entropy, "Range of least Kullback-Leibler divergence.", False, entropy)
-PERCENTILE = Calibrator(CalibrationMethod.Percentile, "Range that holds CalibPercentile percent.", False, percentile)
-DISTRIBUTION = Calibrator(CalibrationMethod.Distribution, "Range of three standard deviations.", False, distribution)
+MIN_MAX = RangeMethod(CalibrationMethod.MinMax, "Range from the least to the greatest value.", min_max, moving_average)
+ENTROPY = RangeMethod(CalibrationMethod.Entropy, "Range of least Kullback-Leibler divergence.", entropy)
+PERCENTILE = RangeMethod(CalibrationMethod.Percentile, "Range that holds CalibPercentile percent.", percentile)
+DISTRIBUTION = RangeMethod(CalibrationMethod.Distribution, "Range of three standard deviations.", distribution)

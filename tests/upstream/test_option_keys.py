@@ -10,7 +10,7 @@ from pathlib import Path
 import onnxruntime.quantization
 import pytest
 
-from ort_vitis_upstream.options import UpstreamOptions
+from ort_vitis_plugin.options.ort_options import OrtOptions
 
 SOURCES = Path(onnxruntime.quantization.__file__).parent
 
@@ -92,18 +92,18 @@ def test_scanner_finds_keys_of_every_kind() -> None:
 
 
 def test_every_key_is_declared() -> None:
-    declared = {option.key for option in UpstreamOptions.options()}
+    declared = {option.key for option in OrtOptions.options()}
     missing = {key: place for key, place in upstream_keys().items() if key not in declared}
-    assert not missing, "declare these in plugins/ort_vitis_upstream/options.py"
+    assert not missing, "declare these in ort_vitis_plugin/options/ort_options.py"
 
 
 def test_every_declared_key_is_read() -> None:
     release = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
-    expected = {option.key for option in UpstreamOptions.options() if SINCE.get(option.key, (0,)) <= release}
+    expected = {option.key for option in OrtOptions.options() if SINCE.get(option.key, (0,)) <= release}
     assert expected <= upstream_keys().keys()
 
 
 def test_defaults_are_of_the_declared_type() -> None:
-    for option in UpstreamOptions.options():
+    for option in OrtOptions.options():
         option.validate(option.default)
         assert option.doc.endswith(".")

@@ -20,6 +20,7 @@ from ort_vitis_plugin.api import (
     Context,
     ModelError,
     ModelTransform,
+    OrtOptions,
     attribute,
     check_model,
     externalize,
@@ -114,7 +115,7 @@ def _has_float16(model: ModelProto) -> bool:
 
 
 def _needed(model: ModelProto, context: Context) -> int:
-    overrides = context.options["TensorQuantOverrides"] or {}
+    overrides = context.options[OrtOptions].tensor_quant_overrides or {}
     per_channel = context.request.per_channel or any(
         "axis" in entry for listed in overrides.values() for entry in listed
     )

@@ -27,7 +27,8 @@ from ort_vitis_plugin.api import (
 )
 from ort_vitis_plugin.errors import PluginError, UnknownNameError, UnsupportedError
 from ort_vitis_plugin.plugin import catalog
-from ort_vitis_plugin.plugin.catalog import Catalog, full_name, name_of
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.entries import full_name, name_of
 
 
 def plugin(*declarations: object) -> SimpleNamespace:
@@ -71,7 +72,7 @@ def test_formats_by_member_or_name(plugins: pluggy.PluginManager, given: object,
     ],
 )
 def test_methods_by_member_or_name(plugins: pluggy.PluginManager, given: object, key: object) -> None:
-    assert Catalog(plugins).calibrator(given).key is key
+    assert Catalog(plugins).method(given).key is key
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_methods_by_member_or_name(plugins: pluggy.PluginManager, given: object,
     [
         ("target", "ipu_cn", "ipu_cn is not a known target .*did you mean ipu_cnn"),
         ("format", "QDP", "QDP is not a known format"),
-        ("calibrator", "MinMES", "MinMES is not a known calibration method"),
-        ("calibrator", 7, "7 is not a known calibration method"),
+        ("method", "MinMES", "MinMES is not a known calibration method"),
+        ("method", 7, "7 is not a known calibration method"),
     ],
 )
 def test_unknown_names(plugins: pluggy.PluginManager, kind: str, given: object, message: str) -> None:

@@ -49,7 +49,7 @@ def test_a_removed_block_is_stale(checkout: Path) -> None:
 
 
 def test_everything_declared_is_in_a_table() -> None:
-    from ort_vitis_plugin.plugin.catalog import full_name
+    from ort_vitis_plugin.plugin.entries import full_name
 
     catalog = bundled_catalog()
     text = "".join(block(catalog, ROOT) for name, block in BLOCKS.items() if name not in ("manual", "example"))

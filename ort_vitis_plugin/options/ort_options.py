@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ort_vitis_plugin.api import OptionGroup, option
+from .options import OptionGroup, option
 
 
-class UpstreamOptions(OptionGroup):
+class OrtOptions(OptionGroup):
     """ORT's own options. A call that uses no others stays a call of ORT's."""
 
     # Which range and which zero point.
@@ -90,3 +90,20 @@ class UpstreamOptions(OptionGroup):
     smooth_quant_folding: bool = option(
         True, "Fold the inserted multiplications into the layers before.", needs="SmoothQuant"
     )
+
+
+# Keys of create_calibrator's own extra_options, onnxruntime 1.20.1 to 1.32.0, which quantize_static hands on to it.
+CALIBRATOR_KEYS = frozenset(
+    {
+        "averaging_constant",
+        "max_intermediate_outputs",
+        "moving_average",
+        "num_bins",
+        "num_quantized_bins",
+        "per_channel",
+        "percentile",
+        "scenario",
+        "symmetric",
+    }
+)
+ORT_KEYS = frozenset(declared.key for declared in OrtOptions.options()) | CALIBRATOR_KEYS

@@ -1,0 +1,117 @@
+"""What a plugin's code raises, or gives in a wrong type, is an error that names the plugin and the way without it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
+from typing import Any, SupportsIndex, TypeVar
+
+from onnx import ModelProto
+
+from ..errors import PluginError, QuantizationError
+from ..options.request import Request
+from ..plan import Bound
+from .declarations import OpQuantizer
+
+T = TypeVar("T")
+
+# What a declaration's functions and the hooks give: the type, and the word for it. Others may give anything.
+RESULTS: Mapping[tuple[str, str], tuple[Any, str]] = {
+    ("Transform", "apply"): (SupportsIndex, "the number of rewrites"),
+    ("ModelTransform", "apply"): (ModelProto, "a ModelProto"),
+    ("Correction", "apply"): (SupportsIndex, "the number of changes"),
+    ("CustomOpLibrary", "path"): (str | None, "a path or None"),
+    ("Namespace", "provider"): (Mapping, "a mapping from names"),
+    ("Target", "placement"): (str | None, "a reason or None"),
+    ("hook", "vitis_configure"): (Request | None, "a Request or None"),
+}
+# Those that give many things of one kind, perhaps one by one.
+YIELDS: Mapping[tuple[str, str], tuple[Any, str]] = {("Adjuster", "rule"): (Bound, "bounds")}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where code comes from: the plugin's name, and the name and version of its distribution."""
+
+    plugin: str
+    distribution: str
+
+    def fault(self, what: str, reason: str) -> PluginError:
+        """The error that says so."""
+        return PluginError(
+            f"plugin {self.plugin} ({self.distribution}): {what} {reason}; "
+            f"ORT_VITIS_BLOCK={self.plugin} leaves the plugin out"
+        )
+
+
+@contextmanager
+def faults_of(origin: Origin, what: str) -> Iterator[None]:
+    """Errors of this package pass, and so does running out of memory; any other one is the plugin's.
+
+    Raises:
+        PluginError: the block raised something else, which is the cause.
+    """
+    try:
+        yield
+    except (QuantizationError, MemoryError):
+        raise
+    except Exception as error:
+        raise origin.fault(what, f"raised {type(error).__name__}: {error}") from error
+
+
+def guarded(declaration: T, origin: Origin) -> T:
+    """The declaration with functions whose errors and results are looked at; itself where it has none."""
+    if isinstance(declaration, type) or not is_dataclass(declaration):
+        return declaration
+    kind, key = type(declaration).__name__, getattr(declaration, "key", "")
+    functions = {
+        entry.name: getattr(declaration, entry.name)
+        for entry in fields(declaration)
+        if callable(getattr(declaration, entry.name)) and not isinstance(getattr(declaration, entry.name), type)
+    }
+    if isinstance(declaration, OpQuantizer):
+        quantizer = _guarded_quantizer(declaration.quantizer, origin, f"the handler of {declaration.op_type}")
+        return replace(declaration, quantizer=quantizer)
+    if not functions:
+        return declaration
+    looked_at = {
+        name: guarded_function(function, origin, f"{name} of the {kind} {key}", (kind, name))
+        for name, function in functions.items()
+    }
+    return replace(declaration, **looked_at)  # type: ignore[type-var]
+
+
+def guarded_function(function: Callable[..., Any], origin: Origin, what: str, place: tuple[str, str]) -> Any:
+    """The function, with its errors and its results looked at."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with faults_of(origin, what):
+            found = function(*args, **kwargs)
+            if place in YIELDS:
+                found = list(found)
+        if place in YIELDS:
+            kind, word = YIELDS[place]
+            _check(found, kind, word, origin, what)
+        elif place in RESULTS and not isinstance(found, RESULTS[place][0]):
+            raise origin.fault(what, f"gave {found!r}, not {RESULTS[place][1]}")
+        return found
+
+    return call
+
+
+def _guarded_quantizer(quantizer: type[Any], origin: Origin, what: str) -> type[Any]:
+    def quantize(self: Any) -> None:
+        with faults_of(origin, what):
+            quantizer.quantize(self)
+
+    return type(quantizer.__name__, (quantizer,), {"quantize": quantize, "__module__": quantizer.__module__})
+
+
+def _check(found: Iterable[object], kind: Any, word: str, origin: Origin, what: str) -> None:
+    for entry in found:
+        if not isinstance(entry, kind):
+            raise origin.fault(what, f"gave {entry!r} among its {word}")
