@@ -112,20 +112,20 @@ def test_what_is_no_declaration_is_refused(plugins: pluggy.PluginManager) -> Non
 
 def test_steps_run_as_declared_except_where_they_ask_otherwise(plugins: pluggy.PluginManager) -> None:
     plugins.register(plugin(step("A", after=("C",)), step("B"), step("C"), step("D", before=("B",))), "mine")
-    order = [found.key for found in Catalog(plugins).transforms(Stage.PREPARE, ["mine"]) if found.target == "mine"]
+    order = [found.key for found in Catalog(plugins).steps(Stage.PREPARE, ["mine"]) if found.target == "mine"]
     assert order == ["C", "A", "D", "B"]
 
 
 def test_a_foreign_step_can_run_between_bundled_ones(plugins: pluggy.PluginManager) -> None:
     plugins.register(plugin(step("A", before=("FoldBatchNorm",))), "mine")
-    order = [found.key for found in Catalog(plugins).transforms(Stage.PREPARE, ["mine"])]
+    order = [found.key for found in Catalog(plugins).steps(Stage.PREPARE, ["mine"])]
     assert order.index("A") < order.index("FoldBatchNorm")
 
 
 def test_steps_that_wait_for_each_other(plugins: pluggy.PluginManager) -> None:
     plugins.register(plugin(step("A", after=("B",)), step("B", after=("A",))), "mine")
     with pytest.raises(PluginError, match="wait for each other: A, B"):
-        Catalog(plugins).transforms(Stage.PREPARE, ["mine"])
+        Catalog(plugins).steps(Stage.PREPARE, ["mine"])
 
 
 def test_steps_of_other_targets_stay_out(plugins: pluggy.PluginManager) -> None:
