@@ -34,13 +34,15 @@ YIELDS: Mapping[tuple[str, str], tuple[Any, str]] = {("Adjuster", "rule"): (Boun
 
 @dataclass(frozen=True)
 class Origin:
-    """Where code comes from: the plugin's name, and the name and version of its distribution."""
+    """Where code comes from: the plugin's name, and the name and version of its distribution (None: this program)."""
 
     plugin: str
-    distribution: str
+    distribution: str | None
 
     def fault(self, what: str, reason: str) -> PluginError:
         """The error that says so."""
+        if self.distribution is None:
+            return PluginError(f"plugin {self.plugin} (registered by this program): {what} {reason}")
         return PluginError(
             f"plugin {self.plugin} ({self.distribution}): {what} {reason}; "
             f"ORT_VITIS_BLOCK={self.plugin} leaves the plugin out"
@@ -100,6 +102,7 @@ def guarded_function(function: Callable[..., Any], origin: Origin, what: str, pl
             raise origin.fault(what, f"gave {found!r}, not {RESULTS[place][1]}")
         return found
 
+    call.origin = origin  # type: ignore[attr-defined] # by which it is known to be guarded
     return call
 
 
