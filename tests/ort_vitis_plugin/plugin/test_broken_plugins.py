@@ -150,7 +150,7 @@ FAILING = {
     "handler": (
         "class Handler(QDQOperatorBase):\n    def quantize(self):\n        raise IndexError('i')\n"
         'rule = OpQuantizer("Conv", Handler, "board")\n',
-        "the handler of Conv raised IndexError: i",
+        "quantize of Handler of the OpQuantizer ('Conv', 'board') raised IndexError: i",
     ),
 }
 
