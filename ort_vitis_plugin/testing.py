@@ -139,6 +139,9 @@ def _settings(plugins: Iterable[object], options: Mapping[str, object]) -> Setti
         catalog = Catalog(manager)
     known = {entry.name for entry in fields(Request)}
     arguments: dict[str, Any] = {
+        "model": "model.onnx",
+        "output": None,
+        "reader": None,
         "quant_format": "QuantFormat.QDQ",
         "calibrate_method": "MinMSE",
         "activation_type": "QUInt8",
@@ -147,7 +150,7 @@ def _settings(plugins: Iterable[object], options: Mapping[str, object]) -> Setti
         **{key: value for key, value in options.items() if key in known},
     }
     given = {key: value for key, value in options.items() if key not in known}
-    return settings_of(Request(model="model.onnx", output=None, reader=None, given=given, **arguments), catalog)
+    return settings_of(Request(given=given, **arguments), catalog)
 
 
 def check_transform(

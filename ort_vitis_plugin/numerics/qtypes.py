@@ -38,6 +38,11 @@ class QType:
     scaling: Scaling = Scaling.AFFINE
 
     @property
+    def tensor_type(self) -> int:
+        """ONNX element type; the attribute under which onnxruntime reads its own QuantType."""
+        return self.element_type
+
+    @property
     def is_integer(self) -> bool:
         """Whether codes are integers with a scale and a zero point; only these have a position."""
         return self.scaling is Scaling.AFFINE
@@ -114,6 +119,8 @@ def qtype(kind: object, others: Iterable[str] = ()) -> QType:
     if isinstance(stands_for, int) and stands_for in _TYPES:
         return _TYPES[stands_for]
     names = [*_NAMED, *others]
+    if isinstance(kind, VitisQuantType):
+        raise UnsupportedError(f"{kind!r} is a type that no plugin here declares; declared are {', '.join(names)}")
     raise UnsupportedError(
         f"{kind!r} is not a quantization type; use a member of QuantType or VitisQuantType ({', '.join(names)})"
         f"{suggest(type_name(kind), names)}"
@@ -138,7 +145,10 @@ class _NamedEnum(Enum):
 
 
 class VitisQuantType(_NamedEnum):
-    """Types beyond eight bits, for ``VitisQuantFormat.QDQ``; values are those of vai_q_onnx."""
+    """Types of AMD's tools, by their names there; up to 8 values are those of vai_q_onnx.
+
+    The first six are the host's, for ``VitisQuantFormat.QDQ``. Each other is a QuantizedType that a plugin declares.
+    """
 
     QInt16 = 3
     QUInt16 = 4
@@ -146,6 +156,22 @@ class VitisQuantType(_NamedEnum):
     QUInt32 = 6
     QFloat16 = 7
     QBFloat16 = 8
+    QBFP16 = 9
+    QBFP = 9
+    QMX9 = 10
+    QMX6 = 11
+    QMX4 = 12
+    QMXINT8 = 13
+    QMXFP8E4M3 = 14
+    QMXFP8E5M2 = 15
+    QMXFP6E3M2 = 16
+    QMXFP6E2M3 = 17
+    QMXFP4 = 18
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the host itself has the type."""
+        return self.name in _NAMED
 
     @property
     def tensor_type(self) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,7 @@ from onnxruntime.quantization.qdq_quantizer import (
 from onnxruntime.quantization.quant_utils import add_infer_metadata
 from onnxruntime.quantization.registry import QDQRegistry
 
-from ..errors import OptionError
+from ..errors import OptionError, UnsupportedError
 from ..options.ort_options import OrtOptions
 from ..plan import Int32Bias, Role
 from ..plan.marks import Marks, TensorMark
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..graph import Graph
+    from ..plugin.catalog import Catalog
     from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
@@ -45,7 +46,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
 
     def __init__(self, graph: Graph, settings: Call) -> None:
         self.graph, self.settings = graph, settings
-        request = settings.request
+        request, options = settings.request, self._upstream_options(settings)
         add_infer_metadata(graph.model)
         try:
             super().__init__(
@@ -58,7 +59,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
                 list(request.nodes_to_quantize),
                 list(request.nodes_to_exclude),
                 sorted(settings.op_types),
-                self._upstream_options(settings),
+                options,
             )
         except ValueError as error:
             raise OptionError(f"onnxruntime refuses the options: {error}") from error
@@ -225,7 +226,29 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         options.update({key: given[key] for key in given if key not in settings.catalog.options})
         options["UseQDQContribOps"] = True  # else it warns of 16-bit types; the writer decides
         options["OpTypesToExcludeOutputQuantization"] = options.get("OpTypesToExcludeOutputQuantization") or []
+        overrides = options.get("TensorQuantOverrides")
+        if isinstance(overrides, Mapping):
+            options["TensorQuantOverrides"] = {
+                name: _with_types(name, stated, settings.catalog) for name, stated in overrides.items()
+            }
         return options
+
+
+def _with_types(name: str, stated: Any, catalog: Catalog) -> Any:
+    """What the caller states of a tensor, with types for their names; what has another form onnxruntime refuses."""
+    if isinstance(stated, (list, tuple)):
+        return [_with_types(name, entry, catalog) for entry in stated]
+    if not isinstance(stated, Mapping):
+        return stated
+    found = dict(stated)
+    if "convert" in found:
+        found["convert"] = _with_types(name, found["convert"], catalog)
+    if "quant_type" in found:
+        try:
+            found["quant_type"] = catalog.qtype(found["quant_type"])
+        except UnsupportedError as error:
+            raise UnsupportedError(f"TensorQuantOverrides[{name!r}]: {error}") from error
+    return found
 
 
 def _tensor_mark(info: QDQTensorQuantInfo) -> TensorMark:

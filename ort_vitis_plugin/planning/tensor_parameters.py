@@ -128,7 +128,8 @@ class TensorParameters:
 
     def kind(self, override: Override, default: QType) -> QType:
         """The type that the caller states, else ``default``."""
-        return self.settings.catalog.qtype(override["quant_type"]) if "quant_type" in override else default
+        kind: QType = override.get("quant_type", default)
+        return kind
 
     def overrides(self, name: str) -> list[Override]:
         """What the caller states of the tensor, channel by channel."""

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 from numpy.typing import NDArray
 from onnxruntime.quantization import CalibrationMethod
 
-from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantType, quantize_static
+from ort_vitis_plugin.api import Declaration, QuantizedType, hookimpl, qtype
 from ort_vitis_plugin.errors import UnsupportedError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.testing import LEVELS, check_plugin, graph, run_model
 from tests.example_plugin import ort_vitis_block8
 
@@ -115,12 +119,36 @@ def test_bodies_have_the_definition_too(block_plugins: pluggy.PluginManager) -> 
 
 
 def test_other_formats_refuse_the_type(block_plugins: pluggy.PluginManager) -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"activation_type=QBlock8 cannot be written as QuantFormat.QDQ; use Blo"
-    ):
+    with pytest.raises(UnsupportedError, match=r"QBlock8 cannot be written as QuantFormat\.QDQ; use Block8"):
         quantized(model(), block_plugins, quant_format="QDQ")
 
 
 def test_unknown_types_are_named(block_plugins: pluggy.PluginManager) -> None:
-    with pytest.raises(UnsupportedError, match=r"activation_type: 'QBlok8' is not a quantization type.*mean QBlock8"):
+    with pytest.raises(UnsupportedError, match=r"activation_type: .QBlok8.*did you mean QBlock8"):
         quantized(model(), block_plugins, activation_type="QBlok8")
+
+
+@pytest.mark.parametrize("kind", ["QBlock8", ort_vitis_block8.QBLOCK8, "Q7"], ids=str)
+def test_overrides_name_types_too(block_plugins: pluggy.PluginManager, kind: Any) -> None:
+    options = {"TensorQuantOverrides": {"x": [{"quant_type": kind}]}}
+    if kind == "Q7":
+        with pytest.raises(UnsupportedError, match=r"^TensorQuantOverrides\['x'\]: 'Q7' is not a quantization type"):
+            quantized(model(), block_plugins, extra_options=options)
+    else:
+        assert quantized(model(), block_plugins, extra_options=options).report.types["x"] == "QBlock8"
+
+
+def test_a_plugin_may_give_meaning_to_a_name_of_amds_tools(plugins: pluggy.PluginManager) -> None:
+    kind = replace(ort_vitis_block8.QBLOCK8, name="QBFP16")
+
+    class Declares:
+        @hookimpl
+        def vitis_declare(self) -> Iterator[Declaration]:
+            yield QuantizedType(kind, "As Block8.")
+
+    assert Catalog(plugins).qtype("QInt8") == qtype("QInt8")
+    with pytest.raises(UnsupportedError, match="QBFP16: 9> is a type that no plugin here declares"):
+        Catalog(plugins).qtype(VitisQuantType.QBFP16)
+    plugins.register(Declares())
+    catalog = Catalog(plugins)
+    assert catalog.qtype(VitisQuantType.QBFP16) == catalog.qtype(VitisQuantType.QBFP) == catalog.qtype("QBFP16") == kind

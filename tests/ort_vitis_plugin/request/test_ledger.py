@@ -17,7 +17,8 @@ def test_an_opened_ledger_names_the_configuration_and_nothing_else() -> None:
     assert not (ledger.stand_ins)
     assert not (ledger.libraries)
     assert len(ledger.renames) == 0
-    assert ledger.samples is ledger.statistics is None
+    assert ledger.samples is None
+    assert ledger.statistics is None
 
 
 def test_the_second_answer() -> None:
