@@ -53,7 +53,7 @@ class QType:
 
     @property
     def is_wide(self) -> bool:
-        """Not representable in eight bits: the rules of 8-bit hardware do not apply."""
+        """Beyond eight bits: near its best position a sketch alone cannot tell one from the next."""
         return self.bits > 8
 
     def limits(self, *, reduce_range: bool = False) -> tuple[int, int]:

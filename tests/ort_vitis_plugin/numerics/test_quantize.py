@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.numerics.qtypes import qtype
-from ort_vitis_plugin.numerics.quantize import along, fake_quant, quantize
+from ort_vitis_plugin.numerics.quantize import along, fake_quant, quantize, round_to_float
 
 INT8, UINT8, INT16 = qtype("QInt8"), qtype("QUInt8"), qtype("QInt16")
 
@@ -54,3 +54,10 @@ def test_along_broadcasts_channels() -> None:
     assert along(np.arange(3), 4, 1).shape == (1, 3, 1, 1)
     assert along(np.arange(3), 2, -1).shape == (1, 3)
     assert along(np.array(5), 4, 1).shape == ()
+
+
+def test_float8_rounds_to_the_nearest_and_saturates() -> None:
+    values = np.array([0.0, 1.03, 1.07, -448.0, 460.0, 1e30, -np.inf, np.inf, 2.0**-10, 2.0**-11], np.float32)
+    found = round_to_float(values, np.float32(1), qtype("QFLOAT8E4M3FN"))
+    assert found.tolist() == [0.0, 1.0, 1.125, -448.0, 448.0, 448.0, -448.0, 448.0, 0.0, 0.0]
+    assert round_to_float(np.float32([3e38]), np.float32(1e-3), qtype("QFLOAT8E4M3FN")).tolist() == [448.0]

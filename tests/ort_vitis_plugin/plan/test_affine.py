@@ -12,7 +12,7 @@ import pytest
 from ort_vitis_plugin.numerics.positions import ZERO_POSITION, scale_of
 from ort_vitis_plugin.numerics.qtypes import QType, qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, fake_quant, quantize
-from ort_vitis_plugin.plan.affine import affine, softmax_affine, widened
+from ort_vitis_plugin.plan.affine import affine, linear, rounded_up, softmax_affine, widened, with_float_scale
 from ort_vitis_plugin.plan.error_curve import ErrorCurve
 from ort_vitis_plugin.plan.int32_bias import int32_bias_positions, int32_bias_scale
 from ort_vitis_plugin.sketch import Sketch
@@ -176,3 +176,28 @@ def test_fake_quant_is_the_round_trip() -> None:
     values = np.array([0.0, 0.49, 0.5, 1.5, -200.0, 200.0], np.float32)
     assert fake_quant(values, 0, qtype("QInt8")).tolist() == [0, 0, 0, 2, -128, 127]
     assert fake_quant(values, 0, qtype("QUInt8")).tolist() == [0, 0, 0, 2, -128, 127]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 1.0), (0.5, 7.0), (-9.0, -2.0)])
+def test_the_largest_magnitude_is_the_largest_float8(low: float, high: float) -> None:
+    found = linear(low, high, qtype("QFLOAT8E4M3FN"))
+    assert found.scale * 448 == pytest.approx(max(-low, high), rel=1e-6)
+    assert found.zero_point == 0
+
+
+@pytest.mark.parametrize(("reach", "scale"), [(0.0, 1.0), (1e-44, np.finfo(np.float32).tiny)])
+def test_float8_of_nothing_has_a_scale_that_divides(reach: float, scale: float) -> None:
+    assert linear(-reach, reach, qtype("QFLOAT8E4M3FN")).scale == scale
+
+
+@pytest.mark.parametrize("kind", ["QInt8", "QUInt8"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_next_power_of_two_covers_the_range(kind: str, symmetric: bool) -> None:
+    limits = qtype(kind).limits()
+    given = with_float_scale(-3.0, 5.0, qtype(kind), limits, symmetric=symmetric)
+    found = rounded_up(given, -3.0, limits, symmetric=symmetric)
+    assert given.scale <= found.scale < 2 * given.scale
+    assert math.log2(found.scale).is_integer()
+    lowest, highest = ((limit - int(found.zero_point)) * float(found.scale) for limit in limits)
+    assert lowest <= -3.0
+    assert highest >= 5.0

@@ -8,11 +8,25 @@ from types import SimpleNamespace
 
 import pluggy
 import pytest
-from onnxruntime.quantization import CalibrationMethod, QuantFormat
+from onnx import TensorProto
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat
-from ort_vitis_plugin.api import Declaration, Graph, OptionGroup, Stage, Target, hookimpl, option, transform
-from ort_vitis_plugin.errors import PluginError, UnknownNameError
+from ort_vitis_plugin.api import (
+    Declaration,
+    Graph,
+    OptionGroup,
+    QType,
+    QuantizedType,
+    Stage,
+    Target,
+    hookimpl,
+    option,
+    qtype,
+    transform,
+)
+from ort_vitis_plugin.errors import PluginError, UnknownNameError, UnsupportedError
+from ort_vitis_plugin.plugin import catalog
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.plugin.entries import full_name, name_of
 
@@ -159,3 +173,20 @@ def test_op_quantizers_go_from_the_target_to_anyone(plugins: pluggy.PluginManage
     catalog = Catalog(plugins)
     assert catalog.op_quantizer("Conv", ["cpu"]) is catalog.op_quantizer("Conv", ["anything"])
     assert catalog.op_quantizer("NoSuchOp", ["ipu_cnn"]) is None
+
+
+def test_types_by_the_names_that_plugins_declare(
+    plugins: pluggy.PluginManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = QType("QMine", TensorProto.INT8, 6, -32, 31)
+    plugins.register(plugin(QuantizedType(mine, "Six bits.")))
+    monkeypatch.setattr(catalog, "shared_catalog", lambda: Catalog(plugins))
+    assert qtype("QMine") == Catalog(plugins).qtype("QMine") == mine
+    assert qtype(QuantType.QInt8) == qtype("QInt8") == Catalog(plugins).qtype(TensorProto.INT8)
+    with pytest.raises(UnsupportedError, match=r"'QMin' is not a quantization type.*QMine\); did you mean QMine"):
+        qtype("QMin")
+
+
+def test_a_type_itself_needs_no_declaration(plugins: pluggy.PluginManager) -> None:
+    mine = QType("QInt8", TensorProto.INT8, 6, -32, 31)
+    assert Catalog(plugins).qtype(mine) is mine
