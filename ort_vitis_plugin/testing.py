@@ -246,7 +246,7 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
     catalog = Catalog(manager)
     declared = [entry.declaration for entry in catalog.entries if entry.plugin == registered]
     assert declared, f"{registered} declares nothing"
-    flaws = catalog.flaws(str(registered))
+    flaws = catalog.flaws(str(registered), strict=True)
     assert not flaws, f"{registered}: {'; '.join(flaws)}"
     for declaration in declared:
         doc = declaration.__doc__ if isinstance(declaration, type) else getattr(declaration, "doc", "op")

@@ -7,6 +7,8 @@ import argparse
 from collections import Counter
 from typing import Any
 
+ONE_OF_THIS_PROGRAM = "registered by this program"
+
 
 def add(verbs: Any) -> None:
     """Declare the verbs."""
@@ -56,7 +58,11 @@ def run_plugins(arguments: argparse.Namespace) -> int:
     for entry in catalog.entries:
         kinds.setdefault(entry.plugin, Counter())[entry.kind] += 1
     rows = [
-        (plugin, distribution_of(catalog.manager, plugin), ", ".join(f"{n} {kind}" for kind, n in counted.items()))
+        (
+            plugin,
+            distribution_of(catalog.manager, plugin) or ONE_OF_THIS_PROGRAM,
+            ", ".join(f"{n} {kind}" for kind, n in counted.items()),
+        )
         for plugin, counted in kinds.items()
     ]
     rows += [
@@ -86,7 +92,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
                 entry.kind,
                 full_name(entry.key),
                 entry.plugin,
-                distribution_of(catalog.manager, entry.plugin),
+                distribution_of(catalog.manager, entry.plugin) or ONE_OF_THIS_PROGRAM,
             )
         )
         for option in declared_options(entry.declaration):

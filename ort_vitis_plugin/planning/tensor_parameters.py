@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ..plan.marks import Marks, Override
     from ..request.call import Call
 
+# What a caller may state of a tensor's parameters, beside its type.
+PARAMETERS = frozenset({"scale", "zero_point", "rmin", "rmax"})
+
 
 class TensorParameters:
     """What the method, the type, its format and the caller's overrides make of a tensor's range."""
@@ -54,7 +57,13 @@ class TensorParameters:
         override: Override,
         array: NDArray[Any] | None = None,
     ) -> TensorPlan:
-        """The tensor planned: ``sketch`` is what calibration saw of it, ``array`` the value of a constant."""
+        """The tensor planned: ``sketch`` is what calibration saw of it, ``array`` the value of a constant.
+
+        Raises OptionError where the caller states parameters that the type does not have.
+        """
+        stated = PARAMETERS & override.keys()
+        if kind.scaling is Scaling.NONE and stated:
+            raise OptionError(f"TensorQuantOverrides[{name!r}] states {', '.join(sorted(stated))}, but {kind} has none")
         if kind.scaling in (Scaling.UNIT, Scaling.NONE):
             return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
         if "scale" in override and "zero_point" in override:
@@ -118,6 +127,8 @@ class TensorParameters:
         zero = np.asarray(override["zero_point"]).astype(np.int64).reshape(())
         if not float(scale) > 0 or not np.isfinite(scale):
             raise OptionError(f"TensorQuantOverrides[{name!r}] has the scale {float(scale)}; it must be positive")
+        if kind.scaling is Scaling.LINEAR and int(zero):
+            raise OptionError(f"TensorQuantOverrides[{name!r}] has the zero point {int(zero)}; {kind} has none but 0")
         if not kind.min <= int(zero) <= kind.max:
             raise OptionError(f"TensorQuantOverrides[{name!r}] has the zero point {int(zero)}, outside of {kind}")
         return TensorPlan(name, role, kind, scale, zero, fixed=True)

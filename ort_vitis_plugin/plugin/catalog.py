@@ -179,6 +179,7 @@ class Catalog:
             left_out.refuse_blocked(self.manager, kind.__name__, key, text)
             hint = suggest(name_of(key), known)
             if not hint:
+                left_out.refuse_blocked_installed(self.manager, text)
                 left_out.refuse_broken(self.manager, text)
             raise UnknownNameError(text + hint)
         return entry.used  # type: ignore[no-any-return]
@@ -193,8 +194,10 @@ class Catalog:
             PluginError: nobody knows the option, and an installed plugin could not be loaded.
         """
         for key, value in given.items():
+            if not isinstance(key, str):
+                continue
             known = resolve(key, self.options) is not None
-            if value or not known:
+            if not known or (value is not None and value is not False):
                 left_out.refuse_blocked_option(self.manager, key)
             if not known and not suggest(key, self.options):
                 left_out.refuse_broken(self.manager, f"{key} is not an option of any plugin that is here")
@@ -215,14 +218,14 @@ class Catalog:
                 self._judged.add(plugin)
                 warnings.warn(str(error), PluginWarning, stacklevel=2)
 
-    def flaws(self, plugin: str) -> list[str]:
-        """Names in what a plugin declares that nobody has, one sentence each."""
+    def flaws(self, plugin: str, *, strict: bool = False) -> list[str]:
+        """Names in what a plugin declares that nobody has, one sentence each; ``strict``: no benefit of doubt."""
         names = names_of(self.entries, left_out.blocked_entries(self.manager))
         return [
             f"{entry.kind} {name_of(entry.key)}: {flaw}"
             for entry in self.entries
             if entry.plugin == plugin
-            for flaw in flaws_of(entry.declaration, names)
+            for flaw in flaws_of(entry.declaration, names, strict=strict)
         ]
 
     def faults_in(self, declaration: object, what: str) -> AbstractContextManager[None]:

@@ -63,8 +63,12 @@ def full_name(key: object) -> str:
 
 
 def origin_of(manager: pluggy.PluginManager, plugin: str) -> Origin:
-    """The plugin with its distribution."""
-    return Origin(plugin, distribution_of(manager, plugin))
+    """The plugin with its distribution; of a nameless one, pluggy's number gives way to what it is called."""
+    distribution = distribution_of(manager, plugin)
+    if distribution is None and plugin.isdigit():
+        found = manager.get_plugin(plugin)
+        plugin = getattr(found, "__name__", type(found).__name__)
+    return Origin(plugin, distribution)
 
 
 def entries_of(manager: pluggy.PluginManager) -> list[Entry]:
@@ -103,8 +107,7 @@ def guard_hooks(manager: pluggy.PluginManager) -> None:
     """Errors of foreign hooks name their plugin, too."""
     for hook in (manager.hook.vitis_configure, manager.hook.vitis_stage_done):
         for found in hook.get_hookimpls():
-            guarded_before = hasattr(found.function, "__wrapped__")
-            if found.plugin_name in BUNDLED or guarded_before or found.hookwrapper or found.wrapper:
+            if found.plugin_name in BUNDLED or hasattr(found.function, "origin") or found.hookwrapper or found.wrapper:
                 continue
             origin = origin_of(manager, found.plugin_name)
             function = guarded_function(found.function, origin, hook.name, ("hook", hook.name))

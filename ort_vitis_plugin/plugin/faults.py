@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
+from types import FunctionType
 from typing import Any, SupportsIndex, TypeVar
 
 from onnx import ModelProto
@@ -14,7 +15,6 @@ from onnx import ModelProto
 from ..errors import PluginError, QuantizationError
 from ..options.request import Request
 from ..plan import Bound
-from .declarations import OpQuantizer
 
 T = TypeVar("T")
 
@@ -28,19 +28,23 @@ RESULTS: Mapping[tuple[str, str], tuple[Any, str]] = {
     ("Target", "placement"): (str | None, "a reason or None"),
     ("hook", "vitis_configure"): (Request | None, "a Request or None"),
 }
+# Classes that a plugin brings, and the host makes objects of: handlers, writers, markers.
+CLASSES = ("quantizer", "writer", "marker")
 # Those that give many things of one kind, perhaps one by one.
 YIELDS: Mapping[tuple[str, str], tuple[Any, str]] = {("Adjuster", "rule"): (Bound, "bounds")}
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where code comes from: the plugin's name, and the name and version of its distribution."""
+    """Where code comes from: the plugin's name, and the name and version of its distribution (None: this program)."""
 
     plugin: str
-    distribution: str
+    distribution: str | None
 
     def fault(self, what: str, reason: str) -> PluginError:
         """The error that says so."""
+        if self.distribution is None:
+            return PluginError(f"plugin {self.plugin} (registered by this program): {what} {reason}")
         return PluginError(
             f"plugin {self.plugin} ({self.distribution}): {what} {reason}; "
             f"ORT_VITIS_BLOCK={self.plugin} leaves the plugin out"
@@ -72,15 +76,17 @@ def guarded(declaration: T, origin: Origin) -> T:
         for entry in fields(declaration)
         if callable(getattr(declaration, entry.name)) and not isinstance(getattr(declaration, entry.name), type)
     }
-    if isinstance(declaration, OpQuantizer):
-        quantizer = _guarded_quantizer(declaration.quantizer, origin, f"the handler of {declaration.op_type}")
-        return replace(declaration, quantizer=quantizer)
-    if not functions:
+    classes = {
+        name: getattr(declaration, name) for name in CLASSES if isinstance(getattr(declaration, name, None), type)
+    }
+    if not functions and not classes:
         return declaration
     looked_at = {
         name: guarded_function(function, origin, f"{name} of the {kind} {key}", (kind, name))
         for name, function in functions.items()
     }
+    for name, written in classes.items():
+        looked_at[name] = _guarded_class(written, origin, f"{written.__name__} of the {kind} {key}")
     return replace(declaration, **looked_at)  # type: ignore[type-var]
 
 
@@ -100,15 +106,20 @@ def guarded_function(function: Callable[..., Any], origin: Origin, what: str, pl
             raise origin.fault(what, f"gave {found!r}, not {RESULTS[place][1]}")
         return found
 
+    call.origin = origin  # type: ignore[attr-defined] # by which it is known to be guarded
     return call
 
 
-def _guarded_quantizer(quantizer: type[Any], origin: Origin, what: str) -> type[Any]:
-    def quantize(self: Any) -> None:
-        with faults_of(origin, what):
-            quantizer.quantize(self)
-
-    return type(quantizer.__name__, (quantizer,), {"quantize": quantize, "__module__": quantizer.__module__})
+def _guarded_class(written: type[Any], origin: Origin, what: str) -> type[Any]:
+    """A subclass whose methods, those that the plugin wrote, are looked at."""
+    methods: dict[str, Any] = {}
+    for base in written.__mro__:
+        if base.__module__.split(".")[0] in (__package__.split(".")[0], "onnxruntime", "builtins", "abc"):
+            continue
+        for name, function in vars(base).items():
+            if isinstance(function, FunctionType) and not name.startswith("__"):
+                methods.setdefault(name, guarded_function(function, origin, f"{name} of {what}", ("class", name)))
+    return type(written.__name__, (written,), {**methods, "__module__": written.__module__})
 
 
 def _check(found: Iterable[object], kind: Any, word: str, origin: Origin, what: str) -> None:

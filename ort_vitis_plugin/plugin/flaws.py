@@ -50,12 +50,18 @@ def names_of(entries: Iterable[Entry], blocked: Iterable[Entry]) -> Names:
     return Names(frozenset(targets), frozenset(steps), options, frozenset(op_types))
 
 
-def flaws_of(declaration: Any, names: Names) -> Iterator[str]:
-    """Sentences about what the declaration names and nobody has."""
+def flaws_of(declaration: Any, names: Names, *, strict: bool = False) -> Iterator[str]:
+    """Sentences about what the declaration names and nobody has.
+
+    The target of a step may be that of a plugin which is not installed here: without ``strict`` it is no flaw unless it
+    looks like a known one.
+    """
     for field in ("target", "base"):
         target = getattr(declaration, field, None)
         if isinstance(target, str) and target not in names.targets:
-            yield f"{field}={target!r} is no known target{suggest(target, names.targets)}"
+            hint = suggest(target, names.targets)
+            if strict or hint or field == "base":
+                yield f"{field}={target!r} is no known target{hint}"
     for field in ("before", "after"):
         for key in getattr(declaration, field, ()):
             if key not in names.steps and (close := _misspelt(key, names.steps)):

@@ -21,7 +21,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def vitis_declare() -> Iterable[Declaration]:
-    """Yield option groups, targets, presets, formats, calibrators, op quantizers, transforms, rules, corrections,
+    """Yield option groups, targets, presets, formats, methods, op quantizers, transforms, rules, corrections,
     fusions, namespaces, libraries.
 
     Asked once per plugin manager, on first use. Of equal keys the first in pluggy's call order wins.

@@ -25,7 +25,7 @@ def blocked_entries(manager: pluggy.PluginManager) -> list[Entry]:
 
 
 def refuse_blocked(manager: pluggy.PluginManager, family: str, key: object, text: str) -> None:
-    """Raise where a blocked plugin declares a key of a family, or may; ``text`` says what is unknown without it.
+    """Raise where a blocked plugin of this distribution declares a key; ``text`` says what is unknown without it.
 
     Raises:
         MissingPluginError: so it is.
@@ -33,6 +33,14 @@ def refuse_blocked(manager: pluggy.PluginManager, family: str, key: object, text
     for entry in blocked_entries(manager):
         if entry.family == family and key in (entry.key, full_name(entry.key), name_of(entry.key)):
             raise _missing(text, entry.plugin)
+
+
+def refuse_blocked_installed(manager: pluggy.PluginManager, text: str) -> None:
+    """Raise where a plugin of others is installed and blocked: it may declare what nobody knows.
+
+    Raises:
+        MissingPluginError: so it is.
+    """
     names = [entry.name for entry in installed_plugins() if manager.is_blocked(entry.name)]
     if names:
         raise MissingPluginError(f"{text}; {BLOCK} leaves out {', '.join(names)}, which may declare it")

@@ -124,15 +124,15 @@ def installed_plugins() -> list[metadata.EntryPoint]:
     return list(metadata.entry_points(group=hookspecs.PROJECT))
 
 
-def distribution_of(manager: pluggy.PluginManager, plugin: str) -> str:
-    """Name and version of the distribution that a plugin came with."""
+def distribution_of(manager: pluggy.PluginManager, plugin: str) -> str | None:
+    """Name and version of the distribution that a plugin came with; None for one that this program registered."""
     from .. import __version__
 
     known: dict[str, str] = getattr(manager, "distributions", {})
     if plugin in known:
         return known[plugin]
     ours = plugin in (*BUNDLED, "ort_vitis_plugin")
-    return f"ort-vitis-plugin {__version__}" if ours else "registered by this program"
+    return f"ort-vitis-plugin {__version__}" if ours else None
 
 
 def bundled_plugin(name: str) -> object:

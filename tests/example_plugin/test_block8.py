@@ -16,7 +16,7 @@ from onnxruntime.quantization import CalibrationMethod
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantType, quantize_static
 from ort_vitis_plugin.api import Declaration, QuantizedType, hookimpl, qtype
-from ort_vitis_plugin.errors import UnsupportedError
+from ort_vitis_plugin.errors import OptionError, UnsupportedError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.testing import LEVELS, check_plugin, graph, run_model
@@ -136,6 +136,12 @@ def test_overrides_name_types_too(block_plugins: pluggy.PluginManager, kind: Any
             quantized(model(), block_plugins, extra_options=options)
     else:
         assert quantized(model(), block_plugins, extra_options=options).report.types["x"] == "QBlock8"
+
+
+def test_parameters_that_the_type_does_not_have_are_refused(block_plugins: pluggy.PluginManager) -> None:
+    options = {"TensorQuantOverrides": {"x": [{"rmin": -1.0, "rmax": 1.0}]}}
+    with pytest.raises(OptionError, match=r"\['x'\] states rmax, rmin, but QBlock8 has none"):
+        quantized(model(), block_plugins, extra_options=options)
 
 
 def test_a_plugin_may_give_meaning_to_a_name_of_amds_tools(plugins: pluggy.PluginManager) -> None:

@@ -14,6 +14,7 @@ from onnx import TensorProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod
 
 from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
+from ort_vitis_plugin.errors import OptionError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, check_plugin, graph, run_model
 from tests.example_plugin import ort_vitis_float8
@@ -82,6 +83,9 @@ def test_methods_of_powers_of_two_take_the_next_one(float8_plugins: pluggy.Plugi
 
 
 def test_a_stated_scale_is_taken(float8_plugins: pluggy.PluginManager) -> None:
-    overrides = {"x": [{"scale": np.float32(0.01), "zero_point": np.int8(0)}]}
+    overrides: dict[str, Any] = {"x": [{"scale": np.float32(0.01), "zero_point": np.int8(0)}]}
     options = {"TensorQuantOverrides": overrides}
     assert scale_of(quantized(float8_plugins, CalibrationMethod.MinMax, extra_options=options), "x") == np.float32(0.01)
+    overrides["x"][0]["zero_point"] = np.int8(3)
+    with pytest.raises(OptionError, match=r"\['x'\] has the zero point 3; QFloat8E5M2 has none but 0"):
+        quantized(float8_plugins, CalibrationMethod.MinMax, extra_options=options)

@@ -14,7 +14,7 @@ from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod
 from onnxruntime.quantization.calibrate import create_calibrator
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.api import hookimpl
+from ort_vitis_plugin.api import Role, TensorFacts, hookimpl
 from ort_vitis_plugin.entry.attach import original
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph
@@ -86,7 +86,9 @@ class _Watch:
     def vitis_stage_done(self, stage: str, context: Any, value: Any) -> None:
         if stage == "calibrate":
             for name, sketch in value.items():
-                self.ranges[name] = context.method.choose(sketch, name, context, value.collected)
+                self.ranges[name] = context.method.range_of(
+                    sketch, TensorFacts(name, Role.ACTIVATION, context, value.collected)
+                )
 
 
 def ours(model: ModelProto, samples: Any, method: CalibrationMethod, **options: Any) -> dict[str, Range]:

@@ -150,7 +150,7 @@ FAILING = {
     "handler": (
         "class Handler(QDQOperatorBase):\n    def quantize(self):\n        raise IndexError('i')\n"
         'rule = OpQuantizer("Conv", Handler, "board")\n',
-        "the handler of Conv raised IndexError: i",
+        "quantize of Handler of the OpQuantizer ('Conv', 'board') raised IndexError: i",
     ),
 }
 
@@ -296,11 +296,8 @@ def test_plain_calls_touch_no_plugin(site: Path, model: onnx.ModelProto, monkeyp
     onnx.save(model, site / "m.onnx")
     install(site, "raise RuntimeError('never')\n")
     answer = python(site, PLAIN, "-W", "error::UserWarning")
-    assert (answer.returncode, answer.stdout.split()[-2:], answer.stderr.count("never")) == (
-        0,
-        ["untouched", "False"],
-        0,
-    )
+    assert (answer.returncode, answer.stdout.split()[-2:]) == (0, ["untouched", "False"])
+    assert "never" not in answer.stderr
 
 
 def test_the_command_line_lists_it_as_broken(site: Path) -> None:
