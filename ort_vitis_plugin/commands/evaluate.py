@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .quantize import samples
+from .data_arguments import add_data, data_reader
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from ort_vitis_plugin.data_readers import Feed
+    from ort_vitis_plugin.data_readers import CalibrationData, Feed
 
 
 def add(verbs: Any) -> None:
@@ -24,7 +24,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(answer=answer)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    parser.add_argument("--data", metavar="FOLDER_OR_NPZ", help="samples, as for quantize; default: one random sample")
+    add_data(parser, otherwise="default: one random sample. Class folders of pictures are labels")
 
 
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, tuple[float, float]]:
@@ -67,6 +67,23 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
     }
 
 
+def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: CalibrationData) -> None:
+    """How often each model is right, where the samples have labels."""
+    from ort_vitis_plugin import custom_ops
+    from ort_vitis_plugin.checking import open_session
+    from ort_vitis_plugin.data_readers import adapt_feed
+    from ort_vitis_plugin.report_view import wide_console
+    from ort_vitis_plugin.top1 import top1
+
+    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
+    runs = (lambda feed: left.run(None, feed), lambda feed: right.run(None, adapt_feed(quantized, feed)))
+    counts, rows = top1(runs, reader.bound_to(model).labelled())
+    if rows:
+        shares = [count / rows for count in counts]
+        text = f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({rows} samples with labels)"
+        wide_console().print(text, highlight=False)
+
+
 def answer(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per output."""
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
@@ -74,8 +91,10 @@ def answer(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.report_view import table, wide_console
 
     model, quantized = load_model(arguments.model), load_model(arguments.quantized)
-    reader = samples(arguments.data, arguments.model) or RandomDataReader(model)
-    found = compare(model, quantized, Samples(reader, model))
+    reader = data_reader(arguments)
+    found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
     rows = ((name, f"{decibels:.1f} dB", f"{largest:.3g}") for name, (decibels, largest) in found.items())
     wide_console().print(table("Against float", ("output", "#SQNR", "#largest difference"), rows))
+    if reader is not None:
+        _show_accuracy(model, quantized, reader)
     return 0

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .data_arguments import add_data, data_reader
 from .option_values import parse_options
 
 if TYPE_CHECKING:
@@ -44,12 +45,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(answer=answer)
     parser.add_argument("model", metavar="MODEL", help="the float model, an .onnx file")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    parser.add_argument(
-        "--data",
-        metavar="FOLDER_OR_NPZ",
-        help="calibration samples: an .npz with an array [N, ...] per input, or a folder of one .npy/.npz per sample; "
-        "without it one random sample calibrates, for trying out only",
-    )
+    add_data(parser, otherwise="without it one random sample calibrates, for trying out only")
     parser.add_argument("--calibration", metavar="FILE", help="what `ort-vitis calibrate` wrote, in place of --data")
     add_configuration(parser)
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON too")
@@ -100,23 +96,13 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
     return {**keywords, "optimize_model": arguments.optimize_model, "extra_options": given}
 
 
-def samples(data: str | None, model: str | Path) -> Any:
-    """The reader of ``--data``, or None."""
-    if data is None:
-        return None
-    from ort_vitis_plugin.loading import load_model
-    from ort_vitis_plugin.sample_files import SampleFiles
-
-    return SampleFiles(data, load_model(model, data=False))
-
-
 def answer(arguments: argparse.Namespace) -> int:
     """Quantize, write, show."""
     from ort_vitis_plugin.catalog import shared_catalog
     from ort_vitis_plugin.doors import quantize_static
 
     keywords = configuration(arguments, shared_catalog())
-    reader = samples(arguments.data, arguments.model)
+    reader = data_reader(arguments)
     if arguments.calibration is not None:
         from ort_vitis_plugin.calibration import Calibration
 

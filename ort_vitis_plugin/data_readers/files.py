@@ -1,0 +1,66 @@
+"""Samples in files: an .npz with one array per input, a .npy for a single input, or a folder of one file a sample."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..errors import CalibrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+ARRAYS = (".npy", ".npz")
+
+
+def read_arrays(file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    """What a file holds: one array (.npy), or arrays by name (.npz). Pickles are not opened.
+
+    Raises:
+        CalibrationError: the file cannot be read as either.
+    """
+    if file.suffix.lower() not in ARRAYS:
+        raise CalibrationError(f"the data {str(file)!r} is neither .npy nor .npz, nor a picture")
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise CalibrationError(f"the data {str(file)!r} cannot be read: {error}") from error
+
+
+def files_below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of a folder and all folders in it with one of these suffixes, in the order of their names.
+
+    Hidden files are left out: file managers leave some beside the data.
+    """
+    found = (file for file in folder.rglob("*") if file.suffix.lower() in suffixes and file.is_file())
+    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+
+
+class ArrayFiles:
+    """A folder of .npy and .npz files, each of which is one sample; they are read when they are asked for."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.files = files
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, number: int) -> NDArray[Any] | dict[str, NDArray[Any]]:
+        return read_arrays(self.files[number])
+
+    def __iter__(self) -> Iterator[NDArray[Any] | dict[str, NDArray[Any]]]:
+        return (read_arrays(file) for file in self.files)
+
+    def where(self, number: int) -> str:
+        """The file of a sample, for messages."""
+        return repr(str(self.files[number]))
