@@ -25,6 +25,7 @@ class Report:
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
     skips: list[Skip] = field(default_factory=list)
+    patterns: dict[str, list[str]] = field(default_factory=dict)
     quantized: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     left_float: dict[str, str] = field(default_factory=dict)

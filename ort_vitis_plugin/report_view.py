@@ -47,6 +47,9 @@ def tables(report: Report) -> Iterator[Table]:
     yield table("Operators", ("op type", "#quantized", "#left float"), operators)
     if report.left_float:
         yield table("Left float", ("node", "why"), report.left_float.items(), limit=ROWS)
+    if report.patterns:
+        hits = [(pattern, len(found), ", ".join(found)) for pattern, found in report.patterns.items()]
+        yield table("Patterns", ("pattern", "#hits", "names"), hits)
     if report.transforms:
         yield table("Rewrites of the float graph", ("step", "#rewrites"), report.transforms.items())
     if report.skips:

@@ -21,6 +21,7 @@ from .loading import load_aside
 from .named import kept_names
 from .opening import libraries_of, samples_of
 from .optimization import infer_shapes, optimize
+from .pattern_hits import resolve_nodes, resolve_tensors
 from .placing import report_nodes
 from .plan import Plan
 from .preprocessing import preprocess
@@ -72,6 +73,7 @@ def normalize(run: Run, model: ModelProto) -> Graph:
         model = weights.set_aside(preprocess(weights.filled(model)))
     graph = Graph(infer_shapes(model), copy=False)
     graph.kept = kept_names(run)
+    resolve_nodes(graph, run)
     known = {node.name for node in graph}
     _transform(run, graph, Stage.NORMALIZE)
     select(graph, run, known)
@@ -85,6 +87,7 @@ def prepare(run: Run, graph: Graph) -> Graph:
     if _transform(run, graph, Stage.PREPARE):
         graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     bodies.settle(run, graph)
+    resolve_tensors(graph, run)
     return graph
 
 

@@ -22,8 +22,12 @@ NAMED = (
 )
 LISTS = (
     ("--op-types", "op_types_to_quantize", "op types to quantize"),
-    ("--nodes", "nodes_to_quantize", "names of the only nodes to quantize"),
-    ("--exclude", "nodes_to_exclude", "names of nodes to leave float"),
+    (
+        "--nodes",
+        "nodes_to_quantize",
+        "the only nodes to quantize: names, '/body/*', op:Conv, tensor:/x, re:REGEX",
+    ),
+    ("--exclude", "nodes_to_exclude", "nodes to leave float: names or patterns as for --nodes"),
     ("--input-nodes", "input_nodes", "what lies before these nodes stays float"),
     ("--output-nodes", "output_nodes", "what lies behind these nodes stays float"),
 )
