@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, forecast, quantize
+from .commands import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
 from .errors import QuantizationError
 from .options import OptionWarning
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, dump, catalogue, convert, docs)
+VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, docs)
 
 
 def parser() -> argparse.ArgumentParser:

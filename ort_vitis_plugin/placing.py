@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .fixed_shapes import open_inputs
 from .plan import Role
 from .rules import rules
 
@@ -61,6 +62,7 @@ def _wide_tensor(plan: Plan, node: NodeProto) -> str | None:
 
 def report_nodes(run: Run, plan: Plan, quantizer: PlannedQDQQuantizer) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
+    run.report.open_shapes = open_inputs(plan.graph.model)
     broken = broken_rules(plan, rules(run, plan)) if run.report.violations else {}
     for node in plan.graph:
         node = plan.graph.stands_for.get(node.name, node)

@@ -34,6 +34,7 @@ class Report:
     not_data: dict[str, str] = field(default_factory=dict)
     non_finite: dict[str, str] = field(default_factory=dict)
     placement: dict[str, str] = field(default_factory=dict)
+    open_shapes: dict[str, list[int | str | None]] = field(default_factory=dict)
     sqnr: dict[str, float] = field(default_factory=dict)
     fused: dict[str, float] = field(default_factory=dict)
     saturation: dict[str, float] = field(default_factory=dict)

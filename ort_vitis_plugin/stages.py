@@ -16,6 +16,7 @@ from .calibrating import keep_ranges, obtain, settle, stored_ranges
 from .checking import check_result, register_all
 from .data_readers import adapt_feed, adapter_to
 from .declarations import Stage
+from .fixed_shapes import fix_shapes
 from .graph import Graph, subgraphs
 from .loading import load_aside
 from .named import kept_names
@@ -58,6 +59,8 @@ def stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, P
 def load(run: Run) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
     model = settled(load_aside(run.request.model))
+    if run.call.fix_shapes:
+        model = fix_shapes(model, run.call.fix_shapes)
     run.report.float_bytes = model_size(model) + weights.size(model)
     run.libraries = libraries_of(run, model)
     run.samples = samples_of(run, model)

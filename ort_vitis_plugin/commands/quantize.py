@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .data_arguments import add_data, data_reader
 from .option_values import parse_options
+from .shape_arguments import add_shapes, given_shapes
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.catalog import Catalog
@@ -81,6 +82,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-optimize", dest="optimize_model", action="store_false", help="skip onnxruntime's graph optimization"
     )
+    add_shapes(parser)
 
 
 def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, Any]:
@@ -93,6 +95,8 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
             if argument in recommended:
                 keywords[argument] = recommended.pop(argument)
         given = {"Target": arguments.preset, **recommended, **given}
+    if shapes := given_shapes(arguments):
+        given = {**given, "FixShapes": shapes}
     for _, argument, _ in (*NAMED, *LISTS, *SWITCHES):
         value = getattr(arguments, argument)
         if value:
