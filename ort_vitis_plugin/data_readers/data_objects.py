@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CalibrationError, OptionError, OptionTypeError
-from .items import is_array, is_table, items_of
+from .items import Numbered, items_of
 from .model_inputs import inputs_of
 from .pictures import Pictures
 from .sample_parts import Labelled, Naming, is_feed, is_sample
-from .sources import is_data_set, makes_readers
+from .sources import makes_readers
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -80,6 +80,17 @@ class CalibrationData:
             raise CalibrationError(f"batch={self._batch}, but the model takes batches of {bound._fixed}; leave it out")
         bound.items.prepare(taken)
         return bound
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether every item is one sample that can be read by its number, apart from the others."""
+        one_by_one = self._limit is None and self._batch_size() in (None, 1)
+        return one_by_one and isinstance(self.items, Numbered) and not isinstance(self.items.source, (list, tuple))
+
+    def feed(self, number: int) -> Feed:
+        """The sample of that number, of data that ``is_indexed``."""
+        ((number, item),) = self.items.take([number])
+        return self._sample(number, item)[0]
 
     def __len__(self) -> int:
         count = self.items.count
@@ -189,22 +200,34 @@ def calibration_data(
     return CalibrationData(source, inputs=inputs, transform=transform, limit=limit, seed=seed, batch=batch)
 
 
+class FeedSet:
+    """A bound data set or folder by index: a worker reads its own part."""
+
+    def __init__(self, data: CalibrationData) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, number: int) -> Feed:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self._data.feed(number)
+
+
 def reader_for(source: Any, model: ModelProto) -> Any:
     """What the caller gave as a reader of this model's samples; readers and lists of feeds stay what they are."""
-    if isinstance(source, CalibrationData):
-        return source.bound_to(model)
-    if hasattr(source, "get_next") or makes_readers(source) or _holds_feeds(source, inputs_of(model)):
-        return source
-    return CalibrationData(source).bound_to(model)
+    if not isinstance(source, CalibrationData):
+        if hasattr(source, "get_next") or makes_readers(source) or _holds_feeds(source, inputs_of(model)):
+            return source
+        source = CalibrationData(source)
+    bound = source.bound_to(model)
+    return FeedSet(bound) if bound.is_indexed else bound
 
 
 def _holds_feeds(source: Any, inputs: Mapping[str, Input]) -> bool:
-    """Whether a list or data set holds {input: array} already, with nothing to convert or to leave out."""
-    if is_array(source) or is_table(source) or not (isinstance(source, (list, tuple)) or is_data_set(source)):
-        return False
-    if isinstance(source, (str, Pictures)):
-        return False
-    return len(source) == 0 or is_feed(source[0], inputs)
+    """Whether a list holds {input: array} already, with nothing to convert or to leave out."""
+    return isinstance(source, (list, tuple)) and (not source or is_feed(source[0], inputs))
 
 
 def _in_batches(samples: Iterator[Labelled], size: int, *, fixed: bool) -> Iterator[Labelled]:

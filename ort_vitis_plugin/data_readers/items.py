@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 WAYS = (
     "a path (.npy, .npz, a picture, or a folder of them), an array or a list of arrays, {input: array}, samples as "
-    "{input: array} in a list, generator or reader, a loader of x or (x, y), a data set of dicts, or Pictures(...)"
+    "{input: array} in a list, generator or reader (get_next()), a loader of x or (x, y), a data set of dicts, or "
+    "Pictures(...)"
 )
 
 

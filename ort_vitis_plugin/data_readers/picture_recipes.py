@@ -14,7 +14,13 @@ from .picture_to_array import PictureToArray
 # imagenet: torchvision's reference transform for classifiers, 256 then 224, or in proportion at the model's size.
 # yolo: Ultralytics' letterbox to the model's size. zero-one: stretched to the model's size, pixels from 0 to 1.
 RECIPES: dict[str, PictureToArray] = {
-    "imagenet": PictureToArray(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225), share=224 / 256, otherwise=224),
+    "imagenet": PictureToArray(
+        mean=(0.485, 0.456, 0.406),
+        std=(0.229, 0.224, 0.225),
+        share=224 / 256,
+        otherwise=224,
+        optional=frozenset({"mean", "std"}),
+    ),
     "yolo": PictureToArray(resize="letterbox", otherwise=640),
     "zero-one": PictureToArray(resize="stretch"),
 }

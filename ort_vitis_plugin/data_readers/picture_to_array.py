@@ -38,7 +38,7 @@ class PictureToArray:
     ``size``: pixels of the shorter side (resize="shortest"), or (height, width); ``crop``: the middle (height, width);
     ``mean``, ``std``: one number, or one per channel; ``layout``: NCHW or NHWC; ``color``: RGB, BGR or L (gray).
     A recipe takes its sizes from the model, or makes ``otherwise`` pixels where that leaves them open; ``share`` is the
-    part of the resized picture that its crop leaves.
+    part of the resized picture that its crop leaves, and ``optional`` names what an input of pixels does without.
 
     Raises:
         OptionError: a value that cannot be.
@@ -54,6 +54,7 @@ class PictureToArray:
     color: str | None = None
     share: float | None = None
     otherwise: int | None = None
+    optional: frozenset[str] = frozenset()
     raw: bool = False
     fixed: tuple[int, int] | None = None
 
@@ -102,11 +103,12 @@ class PictureToArray:
                 "transform= (--preprocess FILE.py:FUNCTION)"
             )
         given = [name for name in ("mean", "std", "scale") if getattr(self, name) is not None]
+        given = [name for name in given if name not in self.optional]
         if given:
             raise CalibrationError(
                 f"the input {taken.name} takes uint8, which are the pixels themselves; leave out {', '.join(given)}"
             )
-        return replace(self, raw=True)
+        return replace(self, raw=True, mean=None, std=None, scale=None)
 
     def _with_size(self, taken: Input) -> PictureToArray:
         """Sizes that a recipe leaves to the model, and the refusal of those that it does not take."""

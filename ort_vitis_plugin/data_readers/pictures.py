@@ -209,7 +209,7 @@ def _with(preprocess: object, given: dict[str, Any]) -> Callable[..., Any]:
     if preprocess is None:
         preprocess = PictureToArray()
     if isinstance(preprocess, PictureToArray):
-        return replace(preprocess, **given)
+        return replace(preprocess, **given, optional=preprocess.optional - given.keys())
     if not callable(preprocess):
         raise OptionError(f"preprocess is a name or a function of a picture, not {preprocess!r}")
     if given:

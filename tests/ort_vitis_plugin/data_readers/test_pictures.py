@@ -137,6 +137,9 @@ def test_recipes(made: Made, graph: Build) -> None:
     expected = (resized / 255 - np.array([0.485, 0.456, 0.406])) / np.array([0.229, 0.224, 0.225])
     np.testing.assert_allclose(found[0], expected.transpose(2, 0, 1), rtol=1e-5, atol=1e-5)
     assert feeds(Pictures(folder, preprocess="imagenet"), graph(RGB))[0].shape == (1, 3, 8, 8)
+    assert feeds(Pictures(folder, preprocess="imagenet"), graph(PIXELS))[0].dtype == np.uint8
+    with pytest.raises(CalibrationError, match="pixels themselves; leave out mean$"):
+        feeds(Pictures(folder, preprocess="imagenet", mean=0.5), graph(PIXELS))
     assert feeds(Pictures(folder, preprocess="yolo"), graph(FREE))[0].shape == (1, 3, 640, 640)
     (zero_one,) = feeds(Pictures(folder, preprocess="zero-one"), graph(RGB))
     np.testing.assert_array_equal(zero_one[0, :, 0, 0] * 255, np.asarray(picture.resize((8, 8), 2))[0, 0])
