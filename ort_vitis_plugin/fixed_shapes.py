@@ -42,7 +42,7 @@ def fix_shapes(model: ModelProto, sizes: Sizes) -> ModelProto:
             _set(dims, _dimension(_inputs(model), name), _size(name, given), f"{name}={given}")
     for name, size in dims.items():
         make_dim_param_fixed(fixed.graph, name, size)
-    if fixed.SerializeToString() == model.SerializeToString():
+    if open_inputs(fixed) == open_inputs(model):
         return fixed
     _open_what_follows(fixed)
     _check(model, fixed, sizes)

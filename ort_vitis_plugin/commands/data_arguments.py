@@ -34,6 +34,7 @@ PICTURES: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "color",
         {"choices": ("RGB", "BGR", "L"), "help": "channels (default: RGB, or L by the model)"},
     ),
+    ("--broken", "broken", {"metavar": "N", "type": int, "help": "pictures that may be unreadable (default: 10)"}),
 )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -42,8 +43,14 @@ def files_below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
     Hidden files are left out: file managers leave some beside the data.
     """
-    found = (file for file in folder.rglob("*") if file.suffix.lower() in suffixes and file.is_file())
-    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+    found, seen = [], set[str]()
+    for path, inner, names in os.walk(folder, followlinks=True):
+        seen.add(os.path.realpath(path))
+        # Links may lead back to a folder above.
+        linked = (name for name in inner if os.path.realpath(os.path.join(path, name)) not in seen)
+        inner[:] = [name for name in linked if not name.startswith(".")]
+        found += [Path(path, name) for name in names if not name.startswith(".")]
+    return sorted(file for file in found if file.suffix.lower() in suffixes and file.is_file())
 
 
 class ArrayFiles:

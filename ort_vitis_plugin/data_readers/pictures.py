@@ -178,7 +178,7 @@ class Pictures:
             names = ", ".join(self.where(each) for each in self._broken)
             raise CalibrationError(
                 f"{len(self._broken)} pictures cannot be read, and {self._allowed} may be: {names} ({text}); remove "
-                f"them, or say broken={len(self._broken)} or more"
+                f"them, or say broken={len(self._broken)} (--broken {len(self._broken)}) or more"
             )
         warnings.warn(f"the picture {text}; it is left out", BrokenPictureWarning, stacklevel=3)
 

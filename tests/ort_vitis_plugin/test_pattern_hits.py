@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, save
 from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.cli import main
 from ort_vitis_plugin.errors import OptionError, UnknownNameError
 from ort_vitis_plugin.report import Result
 from ort_vitis_plugin.testing import graph, random_feeds
@@ -151,3 +153,16 @@ def test_refuses_in_one_line(case: str) -> None:
     request, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         quantized(**request)
+
+
+def test_the_command_line_shows_what_patterns_hit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(model(), "m.onnx")
+    assert main(["quantize", "m.onnx", "-o", "q.onnx", "--exclude", "/head/*", "op:Relu"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "nodes_to_exclude /head/* 2 /head/a/MatMul, /head/soft" in shown
+    assert main(["quantize", "m.onnx", "-o", "none.onnx", "--exclude", "/tail/*"]) != 0
+    assert "the pattern '/tail/*' hits no node" in capsys.readouterr().err
+    assert not (tmp_path / "none.onnx").exists()

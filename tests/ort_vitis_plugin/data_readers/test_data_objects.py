@@ -13,6 +13,7 @@ import pytest
 
 import ort_vitis_plugin
 from ort_vitis_plugin import calibration_data
+from ort_vitis_plugin.data_readers import Samples
 from ort_vitis_plugin.data_readers.data_objects import RestWarning
 from ort_vitis_plugin.errors import CalibrationError, OptionError, OptionTypeError
 from tests.models.networks import FeedReader
@@ -283,3 +284,40 @@ def test_an_error_of_the_transform_stays_its_own(graph: Build) -> None:
     with pytest.raises(KeyError) as caught:
         feeds(DATA, graph(ONE), transform=broken)
     assert caught.value.__notes__ == ["in the transform of row 0"]
+
+
+def test_onnxruntimes_own_door_takes_them(graph: Build, tmp_path: Path) -> None:
+    """Plain calls a reader that names its inputs; calls of ours whatever our door takes."""
+    from onnxruntime.quantization import quantize_static
+
+    made = []
+    for number, (source, options) in enumerate(
+        (
+            (FeedReader(ROWS), {}),
+            (calibration_data(DATA, inputs="x"), {}),
+            (FeedReader(ROWS), {"Target": "cpu"}),
+            (DATA, {"Target": "cpu"}),
+        )
+    ):
+        quantize_static(graph(ONE), str(tmp_path / f"{number}.onnx"), source, extra_options=options)
+        made.append((tmp_path / f"{number}.onnx").read_bytes())
+    assert made[0] == made[1]
+    assert made[2] == made[3]
+
+
+def test_data_sets_are_read_by_index_and_never_before(graph: Build) -> None:
+    """Workers read their own part of them."""
+
+    class Set:
+        def __len__(self) -> int:
+            return len(DATA)
+
+        def __getitem__(self, number: int) -> Any:
+            read.append(number)
+            return Tensor(DATA[number]), number
+
+    read: list[int] = []
+    samples = Samples(Set(), graph(ONE))
+    assert (read, len(samples)) == ([], len(DATA))
+    np.testing.assert_array_equal(samples.reader[4]["x"], DATA[4][None])
+    assert read == [4]

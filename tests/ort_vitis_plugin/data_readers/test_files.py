@@ -68,6 +68,17 @@ def test_folder_holds_a_sample_a_file_in_the_order_of_names(tmp_path: Path, grap
     assert shapes(reader) == [{"x": (1, 3)}] * 4
 
 
+def test_links_are_followed_once(tmp_path: Path, graph: Build) -> None:
+    (tmp_path / "data" / "in").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    for file in (tmp_path / "data" / "a.npy", tmp_path / "elsewhere" / "b.npy"):
+        np.save(file, np.zeros(3, np.float32))
+    (tmp_path / "data" / "in" / "up").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "other").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "data" / "gone.npy").symlink_to(tmp_path / "nothing.npy")
+    assert len(list(sample_files(tmp_path / "data", graph(ONE)))) == 2
+
+
 def test_reader_rewinds(tmp_path: Path, graph: Build) -> None:
     np.save(tmp_path / "d.npy", np.zeros((2, 3), np.float32))
     reader = sample_files(tmp_path / "d.npy", graph(ONE))

@@ -138,7 +138,7 @@ def test_recipes(made: Made, graph: Build) -> None:
     np.testing.assert_allclose(found[0], expected.transpose(2, 0, 1), rtol=1e-5, atol=1e-5)
     assert feeds(Pictures(folder, preprocess="imagenet"), graph(RGB))[0].shape == (1, 3, 8, 8)
     assert feeds(Pictures(folder, preprocess="imagenet"), graph(PIXELS))[0].dtype == np.uint8
-    with pytest.raises(CalibrationError, match="pixels themselves; leave out mean$"):
+    with pytest.raises(CalibrationError, match=r"pixels themselves; leave out mean$"):
         feeds(Pictures(folder, preprocess="imagenet", mean=0.5), graph(PIXELS))
     assert feeds(Pictures(folder, preprocess="yolo"), graph(FREE))[0].shape == (1, 3, 640, 640)
     (zero_one,) = feeds(Pictures(folder, preprocess="zero-one"), graph(RGB))
