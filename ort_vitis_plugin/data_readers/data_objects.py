@@ -16,7 +16,6 @@ from .items import Numbered, items_of
 from .model_inputs import inputs_of
 from .pictures import Pictures
 from .sample_parts import Labelled, Naming, is_feed, is_sample
-from .sources import makes_readers
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -218,7 +217,7 @@ class FeedSet:
 def reader_for(source: Any, model: ModelProto) -> Any:
     """What the caller gave as a reader of this model's samples; readers and lists of feeds stay what they are."""
     if not isinstance(source, CalibrationData):
-        if hasattr(source, "get_next") or makes_readers(source) or _holds_feeds(source, inputs_of(model)):
+        if hasattr(source, "get_next") or _holds_feeds(source, inputs_of(model)):
             return source
         source = CalibrationData(source)
     bound = source.bound_to(model)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -155,7 +156,10 @@ class Stream:
         """Nothing to fit."""
 
     def take(self, numbers: Iterable[int] | None) -> Iterator[tuple[int, Any]]:
-        return enumerate(feeds_of(self.source() if makes_readers(self.source) else self.source))
+        made = self.source() if makes_readers(self.source) else self.source
+        if not (hasattr(made, "get_next") or isinstance(made, Iterable) or is_data_set(made)):
+            raise CalibrationError(f"the function makes {type(made).__name__} of samples; it must make {WAYS}")
+        return enumerate(feeds_of(made))
 
     def where(self, number: int) -> str:
         return f"sample {number}"
@@ -190,7 +194,7 @@ def items_of(source: Any) -> Items:
     """
     if isinstance(source, Pictures):
         return source
-    if isinstance(source, (str, Path)):
+    if isinstance(source, (str, os.PathLike)):
         return _items_at(Path(source))
     if is_array(source):
         return Rows(source)
@@ -215,6 +219,7 @@ def _check_arrays(source: Mapping[Any, Any]) -> None:
 def _items_at(path: Path) -> Items:
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
+        beside = [] if is_folder or is_file or not path.parent.is_dir() else os.listdir(path.parent)
     except (OSError, ValueError) as error:
         raise CalibrationError(f"the data {str(path)!r} cannot be read: {error}") from error
     if is_file:
@@ -223,7 +228,6 @@ def _items_at(path: Path) -> Items:
         arrays = read_arrays(path)
         return Rows(arrays, str(path), renames=isinstance(arrays, dict))
     if not is_folder:
-        beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = suggest(path.name, beside)
         raise CalibrationError(f"the data {str(path)!r} does not exist{hint or '; give a file or a folder of samples'}")
     files, pictures = files_below(path, ARRAYS), files_below(path, SUFFIXES)

@@ -110,6 +110,8 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "a table": lambda _: Table([{"pixels": row.tolist(), "label": 1} for row in DATA]),
     "a table with other columns": lambda _: Table([{"x": row.tolist(), "id": 7, "text": "a"} for row in DATA]),
     "a reader": lambda _: FeedReader(ROWS),
+    "a function that makes a generator": lambda _: lambda: (row for row in DATA),
+    "a function that makes a reader": lambda _: lambda: FeedReader(ROWS),
     "calibration_data": lambda _: calibration_data(DATA),
 }
 
@@ -255,6 +257,10 @@ REFUSED: dict[str, tuple[str, Any, dict[str, Any], str]] = {
     "a scalar": (ONE, np.float32(1), {}, "has no axis that counts samples"),
     "a number": (ONE, 3, {}, "the samples are int; give a path"),
     "a misspelt path": (ONE, "tests/mdels", {}, "does not exist; did you mean models"),
+    "a function that makes none": (ONE, lambda: 3, {}, "the function makes int of samples; it must make a path"),
+    "a path with a zero": (ONE, "a\0b", {}, "cannot be read|does not exist"),
+    "a path too long": (ONE, "a" * 5000, {}, "cannot be read|does not exist"),
+    "a path in no encoding": (ONE, "\udcff.npy", {}, "cannot be read|does not exist"),
     "a dict of text": (ONE, {"x": "imgs"}, {}, "'x' of the samples is str"),
 }
 
