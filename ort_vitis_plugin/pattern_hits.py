@@ -6,7 +6,7 @@ Until then a pattern for tensors keeps none from being folded: it speaks of thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,36 +34,40 @@ def resolve_nodes(graph: Graph, run: Run) -> None:
         UnknownNameError: a pattern hits nothing.
         OptionError: patterns leave nothing to quantize.
     """
-    inner = inner_nodes(graph) if is_enabled(run) else ()
+    inner = list(inner_nodes(graph)) if is_enabled(run) else []
     nodes = [*graph, *(node for node in inner if node.name)]
     existing = {node.name for node in nodes if node.name}
     texts = [(text, argument) for argument in SELECTIONS for text in getattr(run.request, argument)]
     if any(parsed(text, existing, argument) is not None for text, argument in texts):
         _name_nodes(graph)
-    any_selected = any(node.op_type in run.op_types for node in nodes)
+    any_selected = any(node.op_type in run.op_types for node in (*graph, *inner))
     for argument in SELECTIONS:
-        listed: tuple[str, ...] = getattr(run.request, argument)
-        found: dict[str, None] = {}
-        for text in listed:
-            pattern = parsed(text, existing, argument)
-            if pattern is None:
-                found[text] = None
-                continue
-            hit = [node for node in nodes if _hits(pattern, node, graph)]
-            if not hit:
-                raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
-            names = _own_names(hit, nodes, graph, run)
-            run.report.patterns[f"{argument} {text}"] = list(names)
-            found.update(dict.fromkeys(name for name, node in names.items() if _computes(node, graph)))
-        if tuple(found) != listed:
-            # Twins that were parted above are in the request already.
-            now = getattr(run.request, argument)
-            kept = [name for name in now if name not in listed]
-            run.request = replace(run.request, **{argument: tuple(dict.fromkeys([*found, *kept]))})  # type: ignore[arg-type]
-    if run.report.patterns and any_selected and all(run.refusal(node) is not None for node in nodes):
+        _resolve_list(argument, nodes, existing, graph, run)
+    if run.report.patterns and any_selected and all(run.refusal(node) is not None for node in (*graph, *inner)):
         patterns = ", ".join(run.report.patterns)
         raise OptionError(f"nothing is left to quantize: {patterns} leaves every node float; narrow the pattern")
     _check_tensors(graph, run)
+
+
+def _resolve_list(argument: str, nodes: list[NodeProto], existing: Container[str], graph: Graph, run: Run) -> None:
+    listed: tuple[str, ...] = getattr(run.request, argument)
+    found: dict[str, None] = {}
+    for text in listed:
+        pattern = parsed(text, existing, argument)
+        if pattern is None:
+            found[text] = None
+            continue
+        hit = [node for node in nodes if _hits(pattern, node, graph)]
+        if not hit:
+            raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
+        names = _own_names(hit, nodes, graph, run)
+        run.report.patterns[f"{argument} {text}"] = list(names)
+        # What computes shapes is float anyway; named in the request it would have to be kept from folding.
+        found.update(dict.fromkeys([name for name, node in names.items() if _computes(node, graph)] or names))
+    if tuple(found) != listed:
+        # Nodes of one name that were parted above are in the request already.
+        parted = [name for name in getattr(run.request, argument) if name not in listed]
+        run.request = replace(run.request, **{argument: tuple(dict.fromkeys([*found, *parted]))})  # type: ignore[arg-type]
 
 
 def _name_nodes(graph: Graph) -> None:
@@ -105,7 +109,7 @@ def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, r
 
 
 def _computes(node: NodeProto, graph: Graph) -> bool:
-    """Whether it writes floats: what computes shapes is float anyway, and may be folded."""
+    """Whether it writes floats, as far as is known."""
     return any(graph.element_type(tensor) in FLOATS for tensor in node.output if tensor)
 
 

@@ -103,6 +103,12 @@ def test_patterns_for_tensors_keep_nothing_from_being_folded() -> None:
     assert not any(node.op_type == "Identity" for node in result.model.graph.node)
 
 
+def test_a_pattern_that_hits_only_shapes_selects_nothing_else() -> None:
+    body = "s = Shape(x) t = MatMul(x, w) y = Reshape(t, s)"
+    with pytest.raises(OptionError, match="nothing is left to quantize"):
+        quantized(body, nodes_to_quantize=["op:Shape"])
+
+
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no node": (
         {"nodes_to_exclude": ["/haed/*"]},
@@ -166,3 +172,22 @@ def test_the_command_line_shows_what_patterns_hit(
     assert main(["quantize", "m.onnx", "-o", "none.onnx", "--exclude", "/tail/*"]) != 0
     assert "the pattern '/tail/*' hits no node" in capsys.readouterr().err
     assert not (tmp_path / "none.onnx").exists()
+
+
+BRANCHES = """t (float[2, 4] x, bool which) => (float[2, 4] y) {
+  z = If(which) <then_branch = g () => (float[2, 4] a) { [m_then] t = MatMul(x, w) a = Tanh(t) },
+                 else_branch = h () => (float[2, 4] b) { [m_else] u = MatMul(x, w) b = Relu(u) }>
+  [m] y = MatMul(z, w) }"""
+
+
+def test_inside_of_branches_nodes_are_hit_where_branches_are_quantized() -> None:
+    made = graph(BRANCHES, constants={"w": W})
+    feeds = [{"x": np.ones((2, 4), np.float32), "which": np.array(which)} for which in (True, False)]
+    for pattern, hit in (("m_*", ["m_then", "m_else"]), ("op:MatMul", ["m", "m_then", "m_else"])):
+        options = {"EnableSubgraph": True}
+        by_pattern = quantize_static(made, None, feeds, nodes_to_exclude=[pattern], extra_options=options)
+        by_name = quantize_static(made, None, feeds, nodes_to_exclude=hit, extra_options=options)
+        assert sorted(by_pattern.report.patterns[f"nodes_to_exclude {pattern}"]) == sorted(hit)
+        assert by_pattern.model.SerializeToString() == by_name.model.SerializeToString()
+    with pytest.raises(UnknownNameError, match=r"'m_\*' hits no node"):
+        quantize_static(made, None, feeds, nodes_to_exclude=["m_*"])
