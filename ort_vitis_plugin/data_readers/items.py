@@ -89,10 +89,7 @@ class Rows:
     def count(self) -> int | None:
         counts = {}
         for name, array in self._named.items():
-            try:
-                shape = np.shape(array)
-            except ValueError as error:
-                raise CalibrationError(f"{self._what(name)} is no array: {error}") from error
+            shape = self._shape(name, array)
             if not shape:
                 raise CalibrationError(f"{self._what(name)} has no axis that counts samples")
             counts[name] = shape[0]
@@ -109,7 +106,7 @@ class Rows:
         taken = inputs.get(name) or (next(iter(inputs.values())) if len(inputs) == 1 else None)
         if taken is None or taken.shape is None:
             return array
-        shape = np.shape(array)
+        shape = self._shape(name, array)
         if len(shape) == len(taken.shape) - 1 and len(shape) > 1:
             return array[None]
         if taken.batch is not None and len(shape) == len(taken.shape) and shape[0] % taken.batch:
@@ -125,6 +122,12 @@ class Rows:
                 yield number, {name: array[number] for name, array in self._named.items()}
             else:
                 yield number, self._named[""][number]
+
+    def _shape(self, name: str, array: Any) -> tuple[int, ...]:
+        try:
+            return np.shape(array)
+        except ValueError as error:
+            raise CalibrationError(f"{self._what(name)} is no array: {error}") from error
 
     def where(self, number: int) -> str:
         return f"row {number}{self._of()}"

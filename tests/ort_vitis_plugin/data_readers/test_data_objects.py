@@ -238,6 +238,7 @@ REFUSED: dict[str, tuple[str, Any, dict[str, Any], str]] = {
     "no array": (ONE, [None, None], {}, "'x' in sample 0 is NoneType, not an array"),
     "text": (ONE, ["a", "b"], {}, "is text"),
     "ragged": (ONE, [[[1, 2], [3]]], {}, "is no array"),
+    "a ragged dict": (ONE, {"x": [[1], [2, 3]]}, {}, "'x' is no array"),
     "a transform that returns nothing": (
         ONE,
         DATA,
