@@ -84,7 +84,7 @@ class CalibrationData:
     def is_indexed(self) -> bool:
         """Whether every item is one sample that can be read by its number, apart from the others."""
         one_by_one = self._limit is None and self._batch_size() in (None, 1)
-        return one_by_one and isinstance(self.items, Numbered) and not isinstance(self.items.source, (list, tuple))
+        return one_by_one and isinstance(self.items, Numbered) and not isinstance(self.items.source, Sequence)
 
     def feed(self, number: int) -> Feed:
         """The sample of that number, of data that ``is_indexed``."""

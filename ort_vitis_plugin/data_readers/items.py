@@ -197,7 +197,7 @@ def items_of(source: Any) -> Items:
     """
     if isinstance(source, Pictures):
         return source
-    if isinstance(source, (str, os.PathLike)):
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source):
         return _items_at(Path(source))
     if is_array(source):
         return Rows(source)
@@ -206,11 +206,12 @@ def items_of(source: Any) -> Items:
         return Rows(source)
     if hasattr(source, "get_next") or makes_readers(source):
         return Stream(source)
-    if isinstance(source, Sequence) or is_data_set(source):
+    text = isinstance(source, (str, bytes, bytearray))
+    if (isinstance(source, Sequence) or is_data_set(source)) and not text:
         return Numbered(source)
-    if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+    if isinstance(source, Iterable) and not text:
         return Stream(source)
-    raise CalibrationError(f"the samples are {type(source).__name__}; give {WAYS}")
+    raise CalibrationError(f"the samples are {type(source).__name__ if source != '' else 'an empty path'}; give {WAYS}")
 
 
 def _check_arrays(source: Mapping[Any, Any]) -> None:

@@ -106,7 +106,7 @@ class Naming:
             wanted = {names[0]: data[0]}
         strict = single or renames  # rows and files are told here; samples of a list when they are checked
         missing = [name for name, column in wanted.items() if column not in item]
-        if missing and (strict or table or self.columns):
+        if missing and (strict or table or self.columns or not data):
             raise CalibrationError(
                 f"{where} holds {', '.join(map(str, item)) or 'no array'}, but nothing for the input {missing[0]!r}"
                 f"{suggest(missing[0], map(str, data)) or _say_columns(missing[0], data)}"

@@ -104,7 +104,7 @@ class Samples:
         if unknown:
             raise CalibrationError(
                 f"the reader feeds {unknown[0]!r}, but the model's inputs are {', '.join(expected)}"
-                f"{suggest(unknown[0], expected)}"
+                f"{suggest(str(unknown[0]), expected)}"
             )
         missing = [
             name for name, value in expected.items() if name not in feed and not value.type.HasField("optional_type")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "one tensor": lambda _: Tensor(DATA),
     "a list of arrays": lambda _: [row[None] for row in DATA],
     "a list of arrays without the batch axis": lambda _: list(DATA),
+    "a deque of arrays": lambda _: deque([DATA[:2], DATA[2:]]),
     "a dict of arrays": lambda _: {"x": DATA},
     "a list of dicts": lambda _: ROWS,
     "a generator of dicts": lambda _: iter(ROWS),
@@ -238,6 +240,9 @@ REFUSED: dict[str, tuple[str, Any, dict[str, Any], str]] = {
     "no array": (ONE, [None, None], {}, "'x' in sample 0 is NoneType, not an array"),
     "text": (ONE, ["a", "b"], {}, "is text"),
     "ragged": (ONE, [[[1, 2], [3]]], {}, "is no array"),
+    "an empty path": (ONE, "", {}, "the samples are an empty path; give a path"),
+    "bytes": (ONE, b"abc", {}, "the samples are bytes; give a path"),
+    "labels alone": (ONE, [{"label": 1}], {}, "sample 0 holds label, but nothing for the input 'x'"),
     "a ragged dict": (ONE, {"x": [[1], [2, 3]]}, {}, "'x' is no array"),
     "a transform that returns nothing": (
         ONE,
