@@ -26,7 +26,7 @@ Feed = dict[str, np.ndarray[Any, Any]]
 @pytest.fixture
 def plugins() -> pluggy.PluginManager:
     """A plugin manager of the test's own: bundled plugins, and no installed ones."""
-    from ort_vitis_plugin.manager import new_manager
+    from ort_vitis_plugin.plugin.manager import new_manager
 
     return new_manager(entry_points=False)
 

@@ -25,30 +25,30 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from .attach import attach, attach_on_import, attached, detach
+from .entry.attach import attach, attach_on_import, attached, detach
 from .lazy import lazily
-from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
+from .numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 if TYPE_CHECKING:
     from .calibration import Calibration
     from .custom_ops import get_library_path, register
     from .data_readers import Pictures, RandomDataReader, calibration_data
-    from .doors import calibrate, quantize_static
-    from .report import Report, Result
+    from .entry.quantize_static import calibrate, quantize_static
+    from .report.report import Report, Result
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Calibration": "calibration",
-    "calibrate": "doors",
+    "calibrate": "entry.quantize_static",
     "calibration_data": "data_readers",
     "Pictures": "data_readers",
     "RandomDataReader": "data_readers",
-    "Report": "report",
-    "Result": "report",
-    "dump_model": "dump",
+    "Report": "report.report",
+    "Result": "report.report",
+    "dump_model": "analysis.dump",
     "get_library_path": "custom_ops",
-    "quantize_static": "doors",
+    "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
 }
 

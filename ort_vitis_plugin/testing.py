@@ -20,15 +20,16 @@ import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from .declarations import Transform, declared_options
 from .graph import Graph
+from .numerics.qtypes import QType, qtype
+from .onnx_io.sessions import SILENT, session_options
 from .plan import Plan, Role, TensorPlan
-from .types import QType, qtype
+from .plugin.declarations import Transform, declared_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .request import Run
+    from .request.settings import Run
 
     Tensors = dict[str, NDArray[Any]]
 
@@ -57,8 +58,7 @@ def graph(
 @cache
 def runs(text: str, opset: int) -> bool:
     """Whether the installed onnxruntime has kernels for a graph in an opset."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
+    options = session_options(severity=SILENT)
     model = graph(text, opset)
     try:
         onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -95,10 +95,8 @@ def run_model(
     model: ModelProto, feeds: Mapping[str, NDArray[Any]], level: Any = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
 ) -> Tensors:
     """Outputs by name, on one thread of the CPU."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = level
+    options = session_options(level)
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
@@ -186,8 +184,8 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
     Misspelt hooks, things that are no declaration, options whose default is not of their type, missing
     documentation and clashes with other plugins are errors.
     """
-    from .catalog import Catalog
-    from .manager import new_manager
+    from .plugin.catalog import Catalog
+    from .plugin.manager import new_manager
 
     manager = new_manager(entry_points=False)
     name = getattr(module, "__name__", type(module).__name__)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from .artefact import Calibration
-from .digest import fingerprint
+from .calibration import Calibration
 from .engine import calibrate
+from .fingerprint import fingerprint
 from .workers import Executor
 
 __all__ = ["Calibration", "Executor", "calibrate", "fingerprint"]

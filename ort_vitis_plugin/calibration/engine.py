@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CalibrationError, UnsupportedError
-from ..observe import Observer
-from .artefact import Calibration
-from .digest import fingerprint
-from .parts import Part, parts_of
+from .batches import Part, parts_of
+from .calibration import Calibration
+from .fingerprint import fingerprint
+from .observe import Observer
 from .workers import Job, counted, in_workers
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from ..observe import Configure, Observation, Sample
+    from .observe import Configure, Observation, Sample
     from .workers import Executor
 
 log = logging.getLogger(__name__)

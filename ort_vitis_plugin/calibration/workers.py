@@ -19,17 +19,17 @@ from onnx import ModelProto
 from onnx.external_data_helper import uses_external_data
 
 from ..errors import CalibrationError
-from ..observe import Observation, Observer, Sample
-from ..weights import filled
-from .digest import fingerprint
-from .parts import IN_FLIGHT, Part
+from ..onnx_io.external_weights import internalized
+from .batches import IN_FLIGHT, Part
+from .fingerprint import fingerprint
+from .observe import Observation, Observer, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import onnxruntime as ort
 
-    from ..observe import Configure
+    from .observe import Configure
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ def _shippable(model: ModelProto | str | Path) -> bytes | str:
     """The model as bytes; one whose weights lie in other files goes by its path, which the workers must see."""
     if isinstance(model, ModelProto):
         try:
-            return bytes(filled(model).SerializeToString())
+            return bytes(internalized(model).SerializeToString())
         except ValueError as error:
             raise CalibrationError("a model over 2 GB cannot be sent to workers; save it and give the path") from error
     path = Path(model).resolve()

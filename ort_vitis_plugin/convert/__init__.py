@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from ..lazy import lazily
 
 if TYPE_CHECKING:
-    from .floats import quantized_to_float as quantized_to_float
     from .graph_inputs import remove_initializers_from_inputs as remove_initializers_from_inputs
     from .op_domains import rename_ops as rename_ops
     from .qoperator import qdq_to_qoperator as qdq_to_qoperator
-    from .standard_pairs import standard_to_vitis as standard_to_vitis
-    from .standard_pairs import vitis_to_standard as vitis_to_standard
+    from .to_float import quantized_to_float as quantized_to_float
+    from .vitis_qdq import standard_to_vitis as standard_to_vitis
+    from .vitis_qdq import vitis_to_standard as vitis_to_standard
 
 _HOMES = {
     "qdq_to_qoperator": "qoperator",
-    "quantized_to_float": "floats",
+    "quantized_to_float": "to_float",
     "remove_initializers_from_inputs": "graph_inputs",
     "rename_ops": "op_domains",
-    "standard_to_vitis": "standard_pairs",
-    "vitis_to_standard": "standard_pairs",
+    "standard_to_vitis": "vitis_qdq",
+    "vitis_to_standard": "vitis_qdq",
 }
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, ModelProto, helper
 
+from ort_vitis_plugin.custom_ops.domains import QUARK_DOMAIN, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.functions import add_functions
-from ort_vitis_plugin.custom_ops.names import QUARK_DOMAIN, VAI_DOMAIN
 from ort_vitis_plugin.errors import UnknownNameError, suggest
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
-from ort_vitis_plugin.numerics import along, quantize
-from ort_vitis_plugin.types import qtype
+from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.quantize import along, quantize
 
-from .quantized_ops import WRITERS
-from .sites import CONTRIB, EIGHT_BITS, Codes, Site, Written
+from .qlinear_ops import WRITERS
+from .qlinear_site import CONTRIB, EIGHT_BITS, Codes, Site, Written
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.lazy import lazily
 
 if TYPE_CHECKING:
+    from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
     from ort_vitis_plugin.custom_ops.functions import add_functions, model_functions
     from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
-    from ort_vitis_plugin.custom_ops.names import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
-    from ort_vitis_plugin.custom_ops.reference import STORAGE_DTYPES, dequantize_linear, fix_neuron, quantize_linear
+    from ort_vitis_plugin.custom_ops.numpy_reference import (
+        STORAGE_DTYPES,
+        dequantize_linear,
+        fix_neuron,
+        quantize_linear,
+    )
+    from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
     from ort_vitis_plugin.custom_ops.schemas import reference_ops, register_schemas
-    from ort_vitis_plugin.custom_ops.use import bit_width_of
 
 _HOMES = {
-    "CONTRIB_DOMAIN": "names",
-    "QUARK_DOMAIN": "names",
-    "STORAGE_DTYPES": "reference",
-    "VAI_DOMAIN": "names",
+    "CONTRIB_DOMAIN": "domains",
+    "QUARK_DOMAIN": "domains",
+    "STORAGE_DTYPES": "numpy_reference",
+    "VAI_DOMAIN": "domains",
     "add_functions": "functions",
-    "bit_width_of": "use",
-    "dequantize_linear": "reference",
+    "bit_width_of": "op_usage",
+    "dequantize_linear": "numpy_reference",
     "find_library": "library",
-    "fix_neuron": "reference",
+    "fix_neuron": "numpy_reference",
     "get_library_path": "library",
     "model_functions": "functions",
-    "quantize_linear": "reference",
+    "quantize_linear": "numpy_reference",
     "reference_ops": "schemas",
     "register": "library",
     "register_schemas": "schemas",

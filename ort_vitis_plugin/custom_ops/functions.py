@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, helper
 
+from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
+
 from ..errors import ModelError
 from ..graph import walk
-from .formulas import function_body
-from .names import OURS
-from .use import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
+from .domains import OURS
+from .function_bodies import function_body
+from .op_usage import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
 
 
 def _default_opset(model: ModelProto) -> int:
@@ -32,12 +34,12 @@ def _raise_opset(model: ModelProto, opset: int) -> bool:
         return False
     for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
         for entry in imports:
-            if entry.domain in ("", "ai.onnx") and 13 <= entry.version < opset:
+            if entry.domain in DEFAULT_DOMAINS and 13 <= entry.version < opset:
                 entry.version = opset
     return True
 
 
-def _settle_attributes(use: Use, nodes: list[NodeProto]) -> None:
+def _state_attributes(use: Use, nodes: list[NodeProto]) -> None:
     """Give every node the attributes that one of its name has, and bit_width as a string, the type in the schema.
 
     onnx's ReferenceEvaluator wants every attribute that a function declares on every node that calls it.
@@ -52,7 +54,7 @@ def _settle_attributes(use: Use, nodes: list[NodeProto]) -> None:
             width.CopyFrom(helper.make_attribute("bit_width", str(width.i)))
 
 
-def _settle_zero_points(model: ModelProto, use: Use, nodes: list[NodeProto], tensors: Tensors) -> None:
+def _state_zero_points(model: ModelProto, use: Use, nodes: list[NodeProto], tensors: Tensors) -> None:
     """Give nodes without a zero point one of zeros, where others of the same name have one."""
     for node in nodes:
         if has_input(node, 2) or not use.zero_point:
@@ -90,8 +92,8 @@ def add_functions(model: ModelProto) -> None:
         _raise_opset(model, needed)
     functions = [function_body(use, _default_opset(model)) for use in uses.values()]
     for key, use in uses.items():
-        _settle_attributes(use, found[key])
-        _settle_zero_points(model, use, found[key], tensors)
+        _state_attributes(use, found[key])
+        _state_zero_points(model, use, found[key], tensors)
     others = [function for function in model.functions if (function.domain, function.name) not in OURS]
     del model.functions[:]
     model.functions.extend([*others, *functions])

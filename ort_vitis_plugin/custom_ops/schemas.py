@@ -10,8 +10,8 @@ import onnx
 from onnx.defs import OpSchema
 from onnx.reference.op_run import OpRun
 
-from ort_vitis_plugin.custom_ops import reference
-from ort_vitis_plugin.custom_ops.names import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.numpy_reference import dequantize_linear, fix_neuron, quantize_linear
 
 _INTEGERS = [f"tensor({name})" for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32")]
 _STORAGE = [*_INTEGERS, "tensor(float16)", "tensor(bfloat16)"]
@@ -91,12 +91,12 @@ def register_schemas() -> None:
 
 class _Quantize(OpRun):
     def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None, **_: Any) -> tuple[Any]:
-        return (reference.quantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
+        return (quantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
 
 
 class _Dequantize(OpRun):
     def _run(self, x: Any, scale: Any, zero_point: Any = None, axis: int | None = None, **_: Any) -> tuple[Any]:
-        return (reference.dequantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
+        return (dequantize_linear(x, scale, zero_point, 1 if axis is None else axis),)
 
 
 class _FixNeuron(OpRun):
@@ -110,7 +110,7 @@ class _FixNeuron(OpRun):
         **_: Any,
     ) -> tuple[Any]:
         width = 8 if bit_width is None else int(bit_width)
-        return (np.asarray(reference.fix_neuron(x, scale, zero_point, width, 1 if axis is None else axis)),)
+        return (np.asarray(fix_neuron(x, scale, zero_point, width, 1 if axis is None else axis)),)
 
 
 _KERNELS: tuple[tuple[str, str, type[OpRun]], ...] = (

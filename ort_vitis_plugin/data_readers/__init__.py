@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .adapting import CHANNELS_LAST, Feed, adapt_feed, adapter_to, channels_last
+from .convert_feed import CHANNELS_LAST, Feed, adapt_feed, adapter_to, channels_last
 from .data_objects import CalibrationData, calibration_data, reader_for
 from .pictures import Pictures
 from .random_reader import RandomDataReader

@@ -20,7 +20,7 @@ from .sample_parts import Labelled, Naming, is_feed, is_sample
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from .adapting import Feed
+    from .convert_feed import Feed
     from .model_inputs import Input
 
 Inputs = str | Sequence[str] | Mapping[str, str]

@@ -15,7 +15,7 @@ from ..errors import OptionError, suggest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .adapting import Feed
+    from .convert_feed import Feed
 
 _SEED = 20240229
 

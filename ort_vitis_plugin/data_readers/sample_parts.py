@@ -15,7 +15,7 @@ from .model_inputs import Input
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .adapting import Feed
+    from .convert_feed import Feed
 
 Labelled = tuple["Feed", "NDArray[Any] | None"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from ..errors import CalibrationError, suggest
-from .adapting import adapt_feed, interface
+from .convert_feed import adapt_feed, interface
 from .data_objects import reader_for
 from .items import WAYS
 from .sources import between, feeds_of, is_data_set, makes_readers
@@ -18,7 +18,7 @@ from .sources import between, feeds_of, is_data_set, makes_readers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .adapting import Feed
+    from .convert_feed import Feed
 
 
 class Samples:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from .bodies import body_names, captured_names, inner_nodes, rename_captured, rename_tensors, subgraphs, walk
 from .graph import Graph, Skip
 from .nodes import DEFAULT_DOMAINS, attribute, constant_value
+from .subgraphs import body_names, captured_names, inner_nodes, rename_captured, rename_tensors, subgraphs, walk
 
 __all__ = [
     "DEFAULT_DOMAINS",

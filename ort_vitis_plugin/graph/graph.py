@@ -10,10 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from .. import weights
-from .bodies import body_names, captured_names, rename_captured, subgraphs
+from ..onnx_io import external_weights
 from .nodes import DEFAULT_DOMAINS, constant_value
-from .order import in_order
+from .subgraphs import body_names, captured_names, rename_captured, subgraphs
+from .topological_order import in_order
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Graph:
 
     ``device_output`` maps a tensor inside one device operation to the tensor that the device writes
     (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
-    ``device_nodes`` names the nodes that only simulate. ``stands_for`` maps the name of the node that ends the
+    ``device_nodes`` names the nodes that only simulate. ``simulated_node`` maps the name of the node that ends the
     simulation of an operation by several nodes to the node that it replaces: its tensors are quantized instead.
     ``kept`` names tensors and nodes that must not vanish: the caller speaks of them.
     """
@@ -52,14 +52,14 @@ class Graph:
         self.values.update(self.outputs)
         self.device_output: dict[str, str] = {}
         self.device_nodes: set[str] = set()
-        self.stands_for: dict[str, NodeProto] = {}
+        self.simulated_node: dict[str, NodeProto] = {}
         self.kept: set[str] = set()
         self.skips: list[Skip] = []
         self.step = ""
         self._producers: dict[str, NodeProto] = {}
         self._consumers: dict[str, dict[int, NodeProto]] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
-        self._beside = weights.arrays_of(model)
+        self._beside = external_weights.arrays_of(model)
         self._names: set[str] = set()
         self._suffix: dict[str, int] = {}
         for node in self.nodes.values():
@@ -121,7 +121,7 @@ class Graph:
                 return None
             array: NDArray[Any] = value
         else:
-            array = weights.array_of(proto)
+            array = external_weights.array_of(proto)
         if array.dtype != object:
             array.flags.writeable = False
         self._arrays[tensor] = array
@@ -201,12 +201,12 @@ class Graph:
     def add_initializer(self, name: str, array: NDArray[Any]) -> str:
         """Add a constant under ``name`` or the next free variant of it; returns the name taken."""
         name = self.unique(name)
-        self.put_initializer(weights.tensor_of(array, name))
+        self.put_initializer(external_weights.tensor_of(array, name))
         return name
 
     def put_initializer(self, tensor: TensorProto) -> None:
         """Add or replace an initializer."""
-        self.initializers[tensor.name] = weights.lightened(tensor)
+        self.initializers[tensor.name] = external_weights.lightened(tensor)
         self._arrays.pop(tensor.name, None)
         self._names.add(tensor.name)
 
@@ -271,7 +271,7 @@ class Graph:
 
     def to_model(self) -> ModelProto:
         """The model as it is now, with everything in it."""
-        return weights.filled(self.write_back())
+        return external_weights.internalized(self.write_back())
 
     def write_back(self) -> ModelProto:
         """Write nodes (sorted), initializers and value infos back; initializers nobody reads are dropped."""
@@ -292,7 +292,7 @@ class Graph:
     def reload(self, model: ModelProto) -> None:
         """Index ``model``, rewritten as a whole, in place of the one before; what steps said stays."""
         skips, step, kept = self.skips, self.step, self.kept
-        self.__init__(weights.set_aside(model), copy=False)  # type: ignore[misc]
+        self.__init__(external_weights.externalize(model), copy=False)  # type: ignore[misc]
         self.skips, self.step, self.kept = skips, step, kept
 
     # ------------------------------------------------------------------ inside

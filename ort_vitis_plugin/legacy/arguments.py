@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError, OptionTypeError, UnknownNameError, suggest
-from ..options import OptionWarning
+from ..options.options import OptionWarning
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -14,7 +14,7 @@ from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
 from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, add_infer_metadata
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
-from ..options import OptionWarning
+from ..options.options import OptionWarning
 from .arguments import check_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics import position_of, scale_of
+from ..numerics.positions import position_of, scale_of
 
 if TYPE_CHECKING:
-    from ..types import QType
+    from ..numerics.qtypes import QType
 
 
 class Role(Enum):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..parameters import by_channel, int32_bias_positions, int32_bias_scale
+from ..numerics.qtypes import INT32
 from ..plan import Bound, Int32Bias, Plan, Role, TensorPlan
-from ..types import INT32
+from ..plan.int32_bias import by_channel, int32_bias_positions, int32_bias_scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..not_data import NotData
-    from .chooser import Chooser
+    from ..selection.masks_and_fills import NotData
+    from .tensor_parameters import Chooser
 
 
 class Biases:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .clipping import saturates
+from .saturating_clips import saturates
 
 if TYPE_CHECKING:
     from ..plan import Plan
-    from ..quantizer import PlannedQDQQuantizer
+    from .marker import PlannedQDQQuantizer
 
 
 def fuse(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:

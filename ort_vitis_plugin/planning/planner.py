@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, suggest
-from ..not_data import NotData
+from ..graph.clip_limits import clip_limits
 from ..plan import Conversion, Plan, Role, TensorPlan
+from ..selection.divisors import keep_divisors
+from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
-from .chooser import Chooser
-from .clipping import clip_limits
 from .fusing import fuse, remove_activations
-from .vanishing import keep_divisors
+from .tensor_parameters import Chooser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..quantizer import PlannedQDQQuantizer
-    from ..types import QType
-    from .chooser import Override
+    from ..numerics.qtypes import QType
+    from .marker import PlannedQDQQuantizer
+    from .tensor_parameters import Override
 
 DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
 

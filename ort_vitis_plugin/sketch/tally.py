@@ -77,7 +77,7 @@ class Tally:
         self._counter = counter
         return part
 
-    def settle(self) -> None:
+    def fold_pending(self) -> None:
         """Fetch, and give the memory of the C++ counter back."""
         self._fetch()
         self._counter = None

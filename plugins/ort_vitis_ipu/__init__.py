@@ -12,6 +12,7 @@ from .cnn import IPU_CNN
 from .fuse import FUSIONS
 from .operators import OPERATORS
 from .options import IpuOptions
+from .prepare import PREPARATION
 from .simulate import SIMULATION
 from .transformer import IPU_TRANSFORMER
 
@@ -23,5 +24,6 @@ def vitis_declare() -> Iterator[Declaration]:
     yield IPU_TRANSFORMER
     yield from OPERATORS
     yield from FUSIONS
+    yield from PREPARATION
     yield from SIMULATION
     yield from ADJUSTERS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import attribute
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, attribute
 
 from .device_form import is_device_hard_sigmoid
 
@@ -121,7 +121,7 @@ def _function_reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
 
 
 def _reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
-    if node.domain not in ("", "ai.onnx"):
+    if node.domain not in DEFAULT_DOMAINS:
         yield f"an operator of the domain {node.domain}"
         return
     if node.op_type not in ON_DEVICE:

@@ -24,7 +24,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from ort_vitis_plugin.calibration import calibrate
-from ort_vitis_plugin.observe import Observer
+from ort_vitis_plugin.calibration.observe import Observer
 from ort_vitis_plugin.sketch import Sketch, merged
 from ort_vitis_plugin.sketch import engine as sketch_engine
 
@@ -283,7 +283,7 @@ def bench_sketch(_: int) -> None:
     for seed in range(1000):
         part = Sketch()
         part.add(np.random.default_rng(seed).standard_normal(20_000).astype(np.float32))
-        part.settle()
+        part.fold_pending()
         parts.append(part)
     print(f"  merging 1,000 sketches: {clock(lambda: merged(parts)):.2f} s")
 

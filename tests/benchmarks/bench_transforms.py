@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 
-from ort_vitis_plugin.declarations import Transform
+from ort_vitis_ipu.prepare.bn_to_conv import bn_to_conv
+from ort_vitis_ipu.prepare.clip_to_relu import clip_to_relu
+from ort_vitis_ipu.prepare.fuse_instance_norm import fuse_instance_norm
+from ort_vitis_ipu.prepare.fuse_l2_norm import fuse_l2_norm
+from ort_vitis_ipu.prepare.reduce_mean_to_pool import reduce_mean_to_pool
+from ort_vitis_ipu.prepare.split_large_pool import split_large_pool
+from ort_vitis_ipu.prepare.split_to_slice import split_to_slice
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_prepare.bn_to_conv import bn_to_conv
+from ort_vitis_plugin.plugin.declarations import Transform
 from ort_vitis_prepare.cle.equalize import equalize
-from ort_vitis_prepare.clip6_to_relu import clip6_to_relu
-from ort_vitis_prepare.clip_to_relu import clip_to_relu
-from ort_vitis_prepare.convert_fp16_to_fp32 import fp16_to_fp32
-from ort_vitis_prepare.convert_nchw_to_nhwc import nchw_to_nhwc
-from ort_vitis_prepare.fold_batch_norm import fold_batch_norm
-from ort_vitis_prepare.fuse_instance_norm import fuse_instance_norm
-from ort_vitis_prepare.fuse_l2_norm import fuse_l2_norm
-from ort_vitis_prepare.reduce_mean_to_pool import reduce_mean_to_pool
-from ort_vitis_prepare.remove_input_init import remove_input_init
-from ort_vitis_prepare.split_large_pool import split_large_pool
-from ort_vitis_prepare.split_to_slice import split_to_slice
+from ort_vitis_prepare.convert.clip6_to_relu import clip6_to_relu
+from ort_vitis_prepare.convert.fp16_to_fp32 import fp16_to_fp32
+from ort_vitis_prepare.convert.nchw_to_nhwc import nchw_to_nhwc
+from ort_vitis_prepare.fold.fold_batch_norm import fold_batch_norm
+from ort_vitis_prepare.normalize.remove_input_init import remove_input_init
 
 LIMIT = 5.0
 ROUNDS = 7

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ort_vitis_plugin.cli import main
+from ort_vitis_plugin.cli.main import main
 from ort_vitis_plugin.demo import data
-from ort_vitis_plugin.reference import BLOCKS, stale_blocks
+from ort_vitis_plugin.reference.tables import BLOCKS, stale_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

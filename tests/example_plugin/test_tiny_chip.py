@@ -16,9 +16,9 @@ import pluggy
 import pytest
 
 import ort_vitis_plugin
-from ort_vitis_plugin.catalog import Catalog
 from ort_vitis_plugin.errors import PluginError, UnsupportedError
-from ort_vitis_plugin.manager import new_manager
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import check_plugin
 
 HERE = Path(__file__).parent

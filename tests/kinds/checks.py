@@ -17,8 +17,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
-from ort_vitis_plugin.numerics import sqnr_db
-from ort_vitis_plugin.report import Result
+from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.report.report import Result
 
 Feed = dict[str, NDArray[Any]]
 Arguments = dict[str, Any]

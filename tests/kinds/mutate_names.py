@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from onnx import GraphProto, ModelProto
 
-from ort_vitis_plugin.emission import MADE
+from ort_vitis_plugin.emission.names import GENERATED_SUFFIXES
 from ort_vitis_plugin.graph import subgraphs
 
 from .rewriting import Mutation, Random, all_names, copied, in_bodies
@@ -23,7 +23,7 @@ ODD_NAMES = (
     "a\\b\t{n}\n'\"",
     "{n}" + "long" * 60,
 )
-SUFFIXES = (*MADE, "_DequantizeLinear_Output_1", "_1", "_bias", "_identity")
+SUFFIXES = (*GENERATED_SUFFIXES, "_DequantizeLinear_Output_1", "_1", "_bias", "_identity")
 
 
 def _rename(graph: GraphProto, new: Mapping[str, str]) -> None:

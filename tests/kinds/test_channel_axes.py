@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
-from ort_vitis_plugin.parameters import affine
-from ort_vitis_plugin.types import qtype
+from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.plan.affine import affine
 
 from .checks import (
     EVERYTHING,

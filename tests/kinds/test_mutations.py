@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import QuantizationError
-from ort_vitis_plugin.numerics import sqnr_db
+from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from tests.models import networks
 
 from .checks import CONFIGURATIONS, Feed, run_at, samples

@@ -186,4 +186,4 @@ def test_the_bundled_preparation() -> None:
     import ort_vitis_prepare
 
     keys = {getattr(declaration, "key", None) for declaration in check_plugin(ort_vitis_prepare)}
-    assert {"FoldBatchNorm", "ConvertBNToConv", "CrossLayerEqualization", "ConvertNCHWToNHWC"} <= keys
+    assert {"FoldBatchNorm", "FloatSpectrum", "CrossLayerEqualization", "ConvertNCHWToNHWC"} <= keys

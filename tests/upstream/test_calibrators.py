@@ -15,8 +15,8 @@ from onnxruntime.quantization.calibrate import create_calibrator
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import hookimpl
-from ort_vitis_plugin.attach import original
-from ort_vitis_plugin.manager import new_manager
+from ort_vitis_plugin.entry.attach import original
+from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph
 
 Range = tuple[float, float]

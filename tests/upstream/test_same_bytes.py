@@ -27,7 +27,7 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.calibrate import create_calibrator
 
-from ort_vitis_plugin.attach import attach, attached, detach, is_attached
+from ort_vitis_plugin.entry.attach import attach, attached, detach, is_attached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -236,7 +236,7 @@ def test_plain_calls_in_threads_while_others_attach(tmp_path: Path) -> None:
 
 def test_plain_and_vitis_calls_in_threads(tmp_path: Path) -> None:
     """Plain calls give ORT's bytes while other threads make ours through the same name."""
-    from ort_vitis_plugin.types import PowerOfTwoMethod
+    from ort_vitis_plugin.numerics.qtypes import PowerOfTwoMethod
 
     paths = [tmp_path / f"{name}.onnx" for name in ("plain", "ours")]
     for path in paths:

@@ -20,7 +20,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from ort_vitis_plugin.attach import original_code
+from ort_vitis_plugin.entry.attach import original_code
 
 QUANTIZER = (
     "model, per_channel, reduce_range, weight_qType, activation_qType, tensors_range, nodes_to_quantize, "
@@ -38,7 +38,7 @@ EDGE = "scale_name, zp_name, axis="
 
 # "module:name" -> the call: names are positional, those ending in "=" by keyword.
 CALLS = {
-    # The doors (attach.py).
+    # The doors (entry/attach.py).
     "quantize:quantize_static": STATIC,
     "quantize:quantize": "model_input, model_output, quant_config",
     "quantize:quantize_dynamic": "model_input, model_output, op_types_to_quantize=, weight_type=, extra_options=",
@@ -180,7 +180,7 @@ def test_attributes() -> None:
 
 def test_handlers_ask_nothing_that_our_model_answers_by_searching() -> None:
     """ORT's QDQ handlers reach the model only through what `IndexedModel` answers from its index."""
-    from ort_vitis_plugin.indexed_model import IndexedModel
+    from ort_vitis_plugin.planning.ort_index import IndexedModel
 
     handlers = {*resolve("registry:QDQRegistry").values(), resolve("operators.qdq_base_operator:QDQOperatorBase")}
     asked = set()

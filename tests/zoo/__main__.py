@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.checking import open_session
+from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.zoo import configurations
 from tests.zoo.plain import METHODS, quantize_plainly
 from tests.zoo.table import markdown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
-from ort_vitis_plugin.types import PowerOfTwoMethod
+from ort_vitis_plugin.numerics.qtypes import PowerOfTwoMethod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

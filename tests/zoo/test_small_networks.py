@@ -10,12 +10,12 @@ import pytest
 from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, custom_ops, quantize_static
-from ort_vitis_plugin.checking import open_session
+from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.models import networks
 from tests.zoo import configurations
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.report import Result
+    from ort_vitis_plugin.report.report import Result
 
 POINT = 0.01
 EVALUATED = 500

@@ -62,7 +62,7 @@ def _replace(graph: Graph, node: NodeProto, axes: list[int]) -> None:
     e = steps.round(steps("Mul", steps("Pow", 2.0, n), p))
     steps.round(steps("Div", e, steps.round(_sum(graph, steps, e, axes))))
     steps.finish(original.name)
-    graph.stands_for[original.name] = original
+    graph.simulated_node[original.name] = original
 
 
 @transform(

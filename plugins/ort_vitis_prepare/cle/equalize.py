@@ -67,7 +67,7 @@ def sweep(runs: list[list[Seam]], options: EqualizationOptions) -> None:
             seam.tail.in_scale *= np.repeat(s, seam.repeat)
 
 
-def settle(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions) -> int:
+def iterate(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions) -> int:
     """Sweep as often as asked, or until mean |dw| summed over layers is at most the threshold; returns the sweeps."""
     if options.steps != -1:
         for _ in range(options.steps):
@@ -95,7 +95,7 @@ def equalize(graph: Graph, run: Run | None = None) -> int:
     options = DEFAULTS if run is None else run.options[EqualizationOptions]
     found = seams(graph, run)
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
-    sweeps = settle(chains(found), layers, options)
+    sweeps = iterate(chains(found), layers, options)
     moved = [seam for seam in found if np.abs(np.log(seam.head.out_scale)).max() > SETTLED]
     if not moved:
         return 0

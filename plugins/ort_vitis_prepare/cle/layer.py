@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, attribute
-
-from ..constants import constant, store
+from ort_vitis_plugin.api import Graph, attribute, constant, store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

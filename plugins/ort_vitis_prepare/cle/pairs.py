@@ -11,9 +11,18 @@ from dataclasses import dataclass
 
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, Run, attribute
+from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
+    Graph,
+    Run,
+    attribute,
+    clip_bounds,
+    constant,
+    integers,
+    refusal,
+    scalar,
+)
 
-from ..constants import clip_bounds, constant, integers, refusal, scalar
 from .layer import OPERATORS, Layer, why_not
 
 INFINITY = float("inf")
@@ -122,7 +131,7 @@ def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
         reader = graph.sole_consumer(tensor)
         if reader is None:
             return f"{tensor} has {len(graph.consumers(tensor))} readers"
-        if reader.domain not in ("", "ai.onnx") or reader.input[0] != tensor:
+        if reader.domain not in DEFAULT_DOMAINS or reader.input[0] != tensor:
             return f"{tensor} ends in {reader.op_type} {reader.name}"
         if reader.op_type in OPERATORS:
             return reader, flat

@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from ort_vitis_plugin.api import Graph, Stage, attribute, transform
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, MOVES, Graph, Stage, attribute, transform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-_MOVES = "Transpose Reshape Squeeze Unsqueeze Flatten Concat Split Slice Gather Identity Expand Tile Shape Size"
 _ARITHMETIC = "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Relu"
 ARITHMETIC = frozenset(_ARITHMETIC.split())
-FOLDABLE = ARITHMETIC | frozenset(_MOVES.split())
+FOLDABLE = ARITHMETIC | MOVES | {"Concat", "Shape", "Size"}
 
 TYPES = frozenset(
     {
@@ -116,7 +115,7 @@ def computed(graph: Graph, tensor: str) -> NDArray[Any] | None:
         node = graph.producer(name)
         if array is not None:
             values[name] = array
-        elif node is None or node.op_type not in DECIDABLE or node.domain not in ("", "ai.onnx"):
+        elif node is None or node.op_type not in DECIDABLE or node.domain not in DEFAULT_DOMAINS:
             return None
         elif node.op_type in ("Shape", "Size") and (shape := graph.static_shape(node.input[0])) is not None:
             values[name] = _measured(node, shape)
@@ -140,7 +139,7 @@ def fold_constants(graph: Graph) -> int:
     """Compute what depends on constants alone: Transpose, Reshape, Cast, arithmetic and the like on weights."""
     count = 0
     for node in graph.sorted():
-        if node.op_type not in FOLDABLE or node.domain not in ("", "ai.onnx"):
+        if node.op_type not in FOLDABLE or node.domain not in DEFAULT_DOMAINS:
             continue
         if any(tensor in graph.outputs for tensor in node.output):
             continue

@@ -14,7 +14,17 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
-from ort_vitis_plugin.api import ModelError, ModelTransform, Run, attribute, check_model, filled, set_aside, subgraphs
+from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
+    ModelError,
+    ModelTransform,
+    Run,
+    attribute,
+    check_model,
+    externalize,
+    internalized,
+    subgraphs,
+)
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
 # DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
@@ -23,7 +33,7 @@ MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 1
 
 def default_opset(model: ModelProto) -> int:
     """Version of the default operator set; a model that states none has version 1."""
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+    return next((entry.version for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
@@ -55,7 +65,7 @@ def _nearest_mode(node: NodeProto, scales: onnx.TensorProto | None) -> str:
 def _keep_meaning(graph: GraphProto) -> None:
     constants: dict[str, onnx.TensorProto] | None = None
     for node in graph.node:
-        if node.op_type != "Resize" or node.domain not in ("", "ai.onnx"):
+        if node.op_type != "Resize" or node.domain not in DEFAULT_DOMAINS:
             continue
         if constants is None:
             constants = _constants(graph)
@@ -79,7 +89,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
         newer.CopyFrom(model)
         newer.ir_version, model = 4, newer
     try:
-        raised = version_converter.convert_version(filled(model), needed)
+        raised = version_converter.convert_version(internalized(model), needed)
         if opset < PREFERRED_OPSET:
             for graph in _graphs(raised.graph):
                 _keep_meaning(graph)
@@ -93,7 +103,7 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
             f"the model is of opset {opset} and cannot be raised to {needed} ({error}); export it again with opset "
             f"{max(needed, 13)} or later"
         ) from error
-    return set_aside(raised)
+    return externalize(raised)
 
 
 def _has_float16(model: ModelProto) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Graph, Stage, attribute, transform
+from ort_vitis_plugin.api import RESHAPES, Graph, Stage, attribute, transform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 # All of these keep the order of the elements.
-RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 LONGEST = 8
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import MADE, Graph, Stage, follow_node, follow_tensor, transform
+from ort_vitis_plugin.api import GENERATED_SUFFIXES, Graph, Stage, follow_node, follow_tensor, transform
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Run
 
 
 def _clashes(name: str, tensors: set[str]) -> bool:
-    return any(name.endswith(suffix) and name.removesuffix(suffix) in tensors for suffix in MADE)
+    return any(name.endswith(suffix) and name.removesuffix(suffix) in tensors for suffix in GENERATED_SUFFIXES)
 
 
 def _rename_tensor(graph: Graph, old: str, new: str) -> None:

@@ -11,7 +11,7 @@ import onnx
 from onnx import ModelProto, parser
 from onnxruntime.quantization import CalibrationDataReader
 
-from ort_vitis_plugin.observe import NonFinite, observe
+from ort_vitis_plugin.calibration.observe import NonFinite, observe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from ort_vitis_plugin.calibration import Calibration, artefact, calibrate, fingerprint
+from ort_vitis_plugin.calibration import Calibration, calibrate, calibration, fingerprint
 from ort_vitis_plugin.errors import CalibrationError
 from tests.ort_vitis_plugin.calibration.sources import (
     TENSORS,
@@ -49,7 +49,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(CalibrationError, match="is not a calibration file"):
         Calibration.load(path)
     with monkeypatch.context() as patch:
-        patch.setattr(artefact, "_VERSION", 7)
+        patch.setattr(calibration, "_VERSION", 7)
         made.save(path)
     with pytest.raises(CalibrationError, match="version 7"):
         Calibration.load(path)

@@ -16,8 +16,8 @@ import onnx
 import pytest
 
 from ort_vitis_plugin.calibration import Calibration, calibrate
+from ort_vitis_plugin.calibration.observe import NonFinite, Sample
 from ort_vitis_plugin.errors import CalibrationError
-from ort_vitis_plugin.observe import NonFinite, Sample
 from tests.ort_vitis_plugin.calibration.sources import (
     SOURCES,
     TENSORS,

@@ -18,8 +18,8 @@ import pytest
 
 import ort_vitis_plugin
 from ort_vitis_plugin.calibration import calibrate, workers
+from ort_vitis_plugin.calibration.observe import Sample, observe
 from ort_vitis_plugin.errors import CalibrationError, UnsupportedError
-from ort_vitis_plugin.observe import Sample, observe
 from tests.ort_vitis_plugin.calibration.sources import (
     SOURCES,
     TENSORS,

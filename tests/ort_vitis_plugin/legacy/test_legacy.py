@@ -22,7 +22,7 @@ from ort_vitis_plugin.errors import (
     UnsupportedError,
 )
 from ort_vitis_plugin.legacy import QuantizationMode, calibrate, quantize
-from ort_vitis_plugin.options import OptionWarning
+from ort_vitis_plugin.options.options import OptionWarning
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from onnxruntime.quantization import CalibrationMethod, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
 from ort_vitis_plugin.errors import OptionError
-from ort_vitis_plugin.numerics import position_of
+from ort_vitis_plugin.numerics.positions import position_of
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
 
 MIN_MAX, MIN_MSE = CalibrationMethod.MinMax, PowerOfTwoMethod.MinMSE

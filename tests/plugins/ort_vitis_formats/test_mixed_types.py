@@ -13,8 +13,8 @@ import pytest
 from onnxruntime.quantization import CalibrationMethod, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, custom_ops, quantize_static
-from ort_vitis_plugin.checking import open_session
-from ort_vitis_plugin.numerics import sqnr_db
+from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.onnx_io.sessions import open_session
 from ort_vitis_plugin.testing import LEVELS, graph
 
 GIVEN = np.random.default_rng(0)

@@ -19,9 +19,10 @@ from ort_vitis_plugin.api import (
     VitisQuantFormat,
     VitisQuantType,
 )
-from ort_vitis_plugin.catalog import Catalog
-from ort_vitis_plugin.manager import new_manager
-from ort_vitis_plugin.request import Request, Run
+from ort_vitis_plugin.options.request import Request
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.manager import new_manager
+from ort_vitis_plugin.request.settings import Run
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
+from ort_vitis_ipu.prepare.bn_to_conv import bn_to_conv
+from ort_vitis_ipu.prepare.reduce_mean_to_pool import reduce_mean_to_pool
+from ort_vitis_ipu.prepare.split_to_slice import split_to_slice
 from ort_vitis_plugin.api import Transform
 from ort_vitis_plugin.testing import check_transform, graph, op_types
-from ort_vitis_prepare.bn_to_conv import bn_to_conv
 from ort_vitis_prepare.cle.equalize import equalize
-from ort_vitis_prepare.clip6_to_relu import clip6_to_relu
-from ort_vitis_prepare.fold_batch_norm import fold_batch_norm
-from ort_vitis_prepare.reduce_mean_to_pool import reduce_mean_to_pool
-from ort_vitis_prepare.split_to_slice import split_to_slice
+from ort_vitis_prepare.convert.clip6_to_relu import clip6_to_relu
+from ort_vitis_prepare.fold.fold_batch_norm import fold_batch_norm
 
 RANDOM = np.random.default_rng(7)
 CONSTANTS = {

@@ -7,8 +7,8 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_ipu.adjusters import ADJUSTERS
-from ort_vitis_plugin.declarations import Adjuster
 from ort_vitis_plugin.plan import Bound, Plan
+from ort_vitis_plugin.plugin.declarations import Adjuster
 from ort_vitis_plugin.solver import solve
 from ort_vitis_plugin.testing import graph, plan
 

@@ -8,8 +8,8 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_ipu.fuse import FUSIONS
-from ort_vitis_plugin.declarations import Fusion
 from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.plugin.declarations import Fusion
 from ort_vitis_plugin.testing import graph
 
 PAIRS: dict[str, Fusion] = {pair.key: pair for pair in FUSIONS}

@@ -13,11 +13,12 @@ from onnx import ModelProto, TensorProto, defs, helper, numpy_helper, shape_infe
 from ort_vitis_ipu.simulate import SIMULATION
 from ort_vitis_ipu.simulate.reciprocal import mean_factor, pool_factor
 from ort_vitis_plugin.api import PowerOfTwoMethod, QuantFormat, QuantType
-from ort_vitis_plugin.catalog import Catalog
-from ort_vitis_plugin.declarations import Stage, Transform
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.manager import new_manager
-from ort_vitis_plugin.request import Request, Run
+from ort_vitis_plugin.options.request import Request
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.declarations import Stage, Transform
+from ort_vitis_plugin.plugin.manager import new_manager
+from ort_vitis_plugin.request.settings import Run
 from ort_vitis_plugin.testing import LEVELS, check_transform, graph, op_types, random_feeds, run_model
 
 STEPS: dict[str, Transform] = {step.key: step for step in SIMULATION}
@@ -360,7 +361,7 @@ def test_softmax_is_quantized_as_a_whole() -> None:
     edited = Graph(model(SOURCES[SOFTMAX]))
     assert STEPS[SOFTMAX](edited, None) == 1
     assert edited.device_nodes == {node.name for node in edited} - {"n"}
-    original = edited.stands_for["n"]
+    original = edited.simulated_node["n"]
     assert (original.op_type, list(original.input), list(original.output)) == ("Softmax", ["x"], ["y"])
 
 

@@ -1,0 +1,84 @@
+"""Samples are cut into parts: of feeds that were read here, or of a range that a worker reads by itself."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..data_readers import Samples
+from ..data_readers.sources import between, feeds_of, is_ranged
+from ..errors import CalibrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .observe import Feed
+
+IN_FLIGHT = 16  # parts that wait or run at a time; bounds the samples in memory
+
+
+@dataclass(frozen=True)
+class Part:
+    """Samples ``first`` and following: feeds, or a reader that gives samples first to stop where the work is done."""
+
+    first: int
+    stop: int | None
+    source: Any
+    constants: bool
+
+    def feeds(self) -> Iterable[Feed]:
+        if self.stop is None:
+            return feeds_of(self.source)
+        return feeds_of(between(self.source, self.first, self.stop))
+
+
+def parts_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Part]:
+    """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part."""
+    source = reader.reader if isinstance(reader, Samples) else reader
+    count = len(reader) if not here and is_ranged(source) and _travels(reader) else None
+    if count is not None:
+        step = size or min(max(count // IN_FLIGHT, 1), 16)
+        for first in range(skip, count, step):
+            yield Part(first, min(first + step, count), reader, first == 0)
+        return
+    samples = feeds_of(reader)
+    for number in range(skip):
+        if next(samples, None) is None:
+            raise CalibrationError(f"the checkpoint holds {skip} samples, but the reader has only {number}")
+    if here and size is None:
+        yield Part(skip, None, samples, skip == 0)
+        return
+    first = skip
+    while True:
+        feeds, error = _read(samples, size or 8)
+        if feeds or (error is None and first == 0):
+            yield Part(first, None, feeds, first == 0)
+        first += len(feeds)
+        if error:
+            raise CalibrationError(f"the calibration data reader failed at sample {first}: {error}") from error
+        if len(feeds) < (size or 8):
+            return
+
+
+def _travels(reader: Any) -> bool:
+    """Whether a reader can be sent to another process; one with open files or of a local class is read here."""
+    try:
+        pickle.dumps(reader)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _read(samples: Iterator[Feed], count: int) -> tuple[list[Feed], Exception | None]:
+    """Up to ``count`` samples, and what the reader raised behind the last one."""
+    feeds: list[Feed] = []
+    try:
+        for feed in samples:
+            feeds.append(dict(feed))
+            if len(feeds) == count:
+                break
+    except Exception as error:  # told with the number of the sample, after the samples before it are counted
+        return feeds, error
+    return feeds, None

@@ -1,0 +1,111 @@
+"""What calibration leaves: sketches by tensor, in one file, for the model that they were made of and no other."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CalibrationError
+from ..sketch import Sketch
+from .fingerprint import fingerprint
+from .observe import NonFinite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnx import ModelProto
+
+_VERSION = 1
+
+
+@dataclass
+class Calibration:
+    """Sketches by tensor, the model they belong to, and what was not finite in which sample."""
+
+    sketches: dict[str, Sketch]
+    fingerprint: str
+    samples: int = 0
+    non_finite: list[NonFinite] = field(default_factory=list)
+
+    def merge(self, other: Calibration) -> None:
+        """Take in a calibration of the same model and tensors with other samples, numbered on from ours."""
+        if other.fingerprint != self.fingerprint:
+            raise CalibrationError("these calibrations belong to different models and cannot be merged")
+        if set(other.sketches) != set(self.sketches):
+            names = sorted(set(other.sketches) ^ set(self.sketches))
+            raise CalibrationError(f"only one of the calibrations has {', '.join(names[:5])}")
+        self.non_finite += [
+            NonFinite(each.tensor, each.sample + self.samples, each.nans, each.infinities) for each in other.non_finite
+        ]
+        self.samples += other.samples
+        for name, sketch in other.sketches.items():
+            self.sketches[name].merge(sketch)
+
+    def check(self, model: ModelProto | str | Path, tensors: Iterable[str] = ()) -> None:
+        """Raise unless this is a calibration of that model and has all those tensors."""
+        if fingerprint(model) != self.fingerprint:
+            raise CalibrationError("the calibration was made for another model; calibrate this one")
+        if missing := [name for name in tensors if name not in self.sketches]:
+            raise CalibrationError(f"the calibration has no tensor {', '.join(missing[:5])}; calibrate again")
+
+    def save(self, path: str | Path) -> None:
+        """One file, whole or not at all."""
+        head = {
+            "version": _VERSION,
+            "fingerprint": self.fingerprint,
+            "samples": self.samples,
+            "non_finite": [asdict(each) for each in self.non_finite],
+            "tensors": list(self.sketches),
+        }
+        arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    @classmethod
+    def load(
+        cls, path: str | Path, model: ModelProto | str | Path | None = None, tensors: Iterable[str] = ()
+    ) -> Calibration:
+        """What ``save`` wrote; with a model, raise if it belongs to another one or lacks tensors."""
+        try:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+                head = json.loads(file["head"].tobytes())
+                if head["version"] != _VERSION:
+                    raise CalibrationError(
+                        f"{path} is a calibration of version {head['version']}; this release reads version {_VERSION}"
+                    )
+                sketches = {
+                    name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(head["tensors"])
+                }
+        except FileNotFoundError as error:
+            raise CalibrationError(f"there is no calibration file {path}") from error
+        except (zipfile.BadZipFile, KeyError, EOFError, ValueError) as error:
+            if isinstance(error, CalibrationError):
+                raise
+            raise CalibrationError(f"{path} is not a calibration file") from error
+        non_finite = [NonFinite(**each) for each in head["non_finite"]]
+        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite)
+        if model is not None:
+            try:
+                calibration.check(model, tensors)
+            except CalibrationError as error:
+                raise CalibrationError(f"{path}: {error}, or name another file") from None
+        return calibration
+
+
+def _bytes(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.frombuffer(data, np.uint8)

@@ -1,0 +1,84 @@
+"""One sample through a session: its tensors are read where onnxruntime has them, and freed one by one."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import onnxruntime as ort
+from onnx import TensorProto
+
+from ...errors import CalibrationError
+from .observation import FLOATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from .observation import Feed
+    from .observed_model import Probe
+
+_BFLOAT16 = TensorProto.BFLOAT16
+
+
+def numbered(feeds: Iterable[Feed], index: int) -> Iterator[Feed]:
+    """The feeds; what their source raises names the sample."""
+    source = iter(feeds)
+    while True:
+        try:
+            feed = next(source)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise CalibrationError(f"the calibration data reader failed at sample {index}: {error}") from error
+        yield feed
+        index += 1
+
+
+def values_of(
+    session: ort.InferenceSession, probe: Probe, feed: Feed, index: int
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The observed tensors of one sample; each fetched one is freed before the next."""
+    for name in probe.fed:
+        if name in feed:
+            yield name, np.asarray(feed[name])
+    values = outputs_of(session, probe.fetched or [session.get_outputs()[0].name], feed, index)
+    values.reverse()
+    for name in probe.fetched:
+        value = values.pop()
+        yield name, _to_numpy(value)
+
+
+def outputs_of(session: ort.InferenceSession, names: list[str], feed: Feed, index: int) -> list[Any]:
+    """What the session gives for one sample; an error names its number."""
+    plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
+    try:
+        if plain:
+            feeds = {name: _to_ort(value) for name, value in feed.items()}
+            return list(session.run_with_ort_values(names, feeds))
+        return list(session.run(names, dict(feed)))  # strings and sequences
+    except Exception as error:
+        raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
+
+
+def _to_ort(array: NDArray[Any]) -> ort.OrtValue:
+    if array.dtype == ml_dtypes.bfloat16:
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), _BFLOAT16)
+    return ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+
+
+def _to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
+    """The values where ORT has them, without a copy; valid as long as ``value``."""
+    if isinstance(value, np.ndarray):
+        return value
+    if value.device_name().lower() != "cpu":
+        return np.asarray(value.numpy())
+    shape, dtype = value.shape(), FLOATS[value.data_type()]
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    buffer = (ctypes.c_char * (int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)).from_address(value.data_ptr())
+    return np.frombuffer(buffer, dtype).reshape(shape)

@@ -1,0 +1,34 @@
+"""A node quantizes or dequantizes in ONNX's, onnxruntime's or AMD's spelling."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
+from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+MICROSOFT = "com.microsoft"
+
+
+def is_native(node: NodeProto, op_type: str) -> bool:
+    """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21)."""
+    return node.op_type == op_type and node.domain in (*DEFAULT_DOMAINS, MICROSOFT)
+
+
+def is_quantize(node: NodeProto) -> bool:
+    """float -> codes."""
+    return is_native(node, "QuantizeLinear") or (node.domain, node.op_type) in QUANTIZE
+
+
+def is_dequantize(node: NodeProto) -> bool:
+    """codes -> float."""
+    return is_native(node, "DequantizeLinear") or (node.domain, node.op_type) in DEQUANTIZE
+
+
+def is_fix_neuron(node: NodeProto) -> bool:
+    """float -> float, a whole pair in one node."""
+    return (node.domain, node.op_type) in FIX_NEURON

@@ -1,0 +1,2 @@
+"""A plan becomes nodes and initializers."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,173 @@
+"""What the arguments of either signature ask for becomes one Request: those of vai_q_onnx, those of onnxruntime."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from onnxruntime.quantization.calibrate import CalibrationMethod
+from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+
+from ..errors import OptionTypeError
+from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
+from ..options import options as option_parser
+from ..options.request import Request, merged_options, names
+
+# Spellings of other releases of vai_q_onnx, taken by keyword.
+ALIASES = {
+    "use_dpu": "enable_dpu",
+    "fp16_fp32_convert": "convert_fp16_to_fp32",
+    "inclue_cle": "include_cle",
+}
+
+_OPTION_KEYS = {
+    "input_nodes": "InputNodes",
+    "output_nodes": "OutputNodes",
+    "random_data_reader_input_shape": "RandomDataReaderInputShape",
+    "optimize_model": "OptimizeModel",
+    "execution_providers": "ExecutionProviders",
+    "enable_dpu": "EnableDPU",
+    "convert_fp16_to_fp32": "ConvertFP16ToFP32",
+    "convert_nchw_to_nhwc": "ConvertNCHWToNHWC",
+    "include_cle": "IncludeCLE",
+    "calibration_cache_path": "CalibrationCachePath",
+}
+
+# Arguments whose default is not "nothing"; left at it, a target's preset or an option may say otherwise.
+_DEFAULTS: dict[str, Any] = {"optimize_model": True, "execution_providers": ["CPUExecutionProvider"]}
+
+
+def request_from_manual(arguments: Mapping[str, Any]) -> Request:
+    """A call of our quantize_static, all parameters by name, as a Request."""
+    values = dict(arguments)
+    for alias, value in values.pop("aliases", {}).items():
+        if alias not in ALIASES:
+            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+        values[ALIASES[alias]] = values[ALIASES[alias]] or value
+    for name in ("input_nodes", "output_nodes"):
+        values[name] = list(names(values[name], name))
+    values["calibration_cache_path"] = _path(values["calibration_cache_path"], "calibration_cache_path")
+    as_options = {
+        key: values[name]
+        for name, key in _OPTION_KEYS.items()
+        if (values[name] != _DEFAULTS[name] if name in _DEFAULTS else not _is_empty(values[name]))
+    }
+    return Request(
+        model=values["model_input"],
+        output=values["model_output"],
+        reader=values["calibration_data_reader"],
+        quant_format=values["quant_format"],
+        calibrate_method=values["calibrate_method"],
+        activation_type=values["activation_type"],
+        weight_type=values["weight_type"],
+        per_channel=_flag(values["per_channel"], "per_channel"),
+        reduce_range=_flag(values["reduce_range"], "reduce_range"),
+        op_types=names(values["op_types_to_quantize"], "op_types_to_quantize"),
+        nodes_to_quantize=names(values["nodes_to_quantize"], "nodes_to_quantize"),
+        nodes_to_exclude=names(values["nodes_to_exclude"], "nodes_to_exclude"),
+        external_data=_flag(values["use_external_data_format"], "use_external_data_format"),
+        calibration=values["calibration"],
+        given=merged_options(values["extra_options"], as_options),
+        default=_defaults(
+            values["quant_format"],
+            values["calibrate_method"],
+            values["activation_type"],
+            values["weight_type"],
+            PowerOfTwoMethod.MinMSE,
+        ),
+    )
+
+
+def request_from_ort(arguments: Mapping[str, Any]) -> Request:
+    """A call of onnxruntime's quantize_static, all parameters by name, as a Request."""
+    get = arguments.get
+    given = merged_options(get("extra_options"), {})
+    if get("calibration_providers") is not None:
+        given.setdefault("ExecutionProviders", list(get("calibration_providers") or ()))
+    if get("calibration_cache_path") is not None:
+        given.setdefault("CalibrationCachePath", _path(get("calibration_cache_path"), "calibration_cache_path"))
+    return Request(
+        model=arguments["model_input"],
+        output=arguments["model_output"],
+        reader=get("calibration_data_reader"),
+        quant_format=get("quant_format"),
+        calibrate_method=get("calibrate_method"),
+        activation_type=get("activation_type"),
+        weight_type=get("weight_type"),
+        per_channel=bool(get("per_channel")),
+        reduce_range=bool(get("reduce_range")),
+        op_types=names(get("op_types_to_quantize"), "op_types_to_quantize"),
+        nodes_to_quantize=names(get("nodes_to_quantize"), "nodes_to_quantize"),
+        nodes_to_exclude=names(get("nodes_to_exclude"), "nodes_to_exclude"),
+        external_data=bool(get("use_external_data_format")),
+        given=given,
+        default=_defaults(
+            get("quant_format"),
+            get("calibrate_method"),
+            get("activation_type"),
+            get("weight_type"),
+            CalibrationMethod.MinMax,
+        ),
+    )
+
+
+def _defaults(quant_format: Any, method: Any, activation: Any, weight: Any, method_default: Any) -> frozenset[str]:
+    given = {
+        "quant_format": (quant_format, QuantFormat.QDQ),
+        "calibrate_method": (method, method_default),
+        "activation_type": (activation, QuantType.QInt8),
+        "weight_type": (weight, QuantType.QInt8),
+    }
+    return frozenset(name for name, (value, default) in given.items() if value is default)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+
+
+def _path(value: Any, argument: str) -> str | None:
+    if value is None or isinstance(value, (str, Path)):
+        return None if value is None else str(value)
+    raise OptionTypeError(f"{argument} takes the path of a file, not {value!r}")
+
+
+def _flag(value: Any, argument: str) -> bool:
+    if not isinstance(value, bool):
+        raise OptionTypeError(f"{argument} takes True or False, not {value!r}")
+    return value
+
+
+OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
+
+
+def uses_our_enums(value: object) -> bool:
+    """Whether one of our enums is the value or lies anywhere in it."""
+    if isinstance(value, OUR_ENUMS):
+        return True
+    if isinstance(value, Mapping):
+        return any(uses_our_enums(item) for item in value.values())
+    return isinstance(value, (list, tuple)) and any(uses_our_enums(item) for item in value)
+
+
+def is_ours(arguments: Mapping[str, object]) -> bool:
+    """Whether a call of onnxruntime's function asks for something of ours (decision 5a).
+
+    It does when it uses one of our enums, or an option key that onnxruntime does not know and a plugin declares.
+    """
+    kinds = ("quant_format", "calibrate_method", "activation_type", "weight_type")
+    if any(isinstance(arguments.get(kind), OUR_ENUMS) for kind in kinds):
+        return True
+    extra_options = arguments.get("extra_options")
+    if not isinstance(extra_options, Mapping) or not extra_options:
+        return False
+    if uses_our_enums(extra_options.get("TensorQuantOverrides")):
+        return True
+    from ..plugin.catalog import shared_catalog
+
+    catalog = shared_catalog()
+    return any(
+        resolved is not None and resolved not in catalog.upstream_keys
+        for resolved in (option_parser.resolve(key, catalog.options) for key in extra_options if isinstance(key, str))
+    )

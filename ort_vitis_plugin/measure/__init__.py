@@ -1,0 +1,2 @@
+"""Float against quantized: by output, by layer, by tensor."""
+# SPDX-License-Identifier: MIT

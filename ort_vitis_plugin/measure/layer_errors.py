@@ -1,0 +1,210 @@
+"""Where a quantized model loses accuracy: every quantized tensor against the float model's.
+
+``through`` is the error that has come together up to a tensor, run through the quantized graph; ``alone`` is what its
+own pair adds when everything before it is float. A tensor where ``alone`` is low is a cause, one where only ``through``
+is low suffers from those before it.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import ModelProto, helper
+
+from .. import custom_ops
+from ..data_readers import RandomDataReader, Samples, adapt_feed
+from ..errors import CalibrationError, ModelError
+from ..graph import Graph
+from ..numerics.sqnr import decibels
+from ..onnx_io.load import load_model
+from ..onnx_io.sessions import open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    import onnxruntime as ort
+    from numpy.typing import NDArray
+    from onnx import NodeProto
+
+    from ..data_readers import Feed
+
+# What a Relu or Clip discards is no error: such a tensor's range is that of the output, which is looked at instead.
+DISCARDING = ("Relu", "Clip")
+_PAIR_END = re.compile(r"_DequantizeLinear_Output(_\w+)?$")
+_ALONE = "layer_errors/"
+
+
+@dataclass(frozen=True)
+class LayerError:
+    """One quantized tensor; both ratios are signal to noise in decibels, infinite where nothing is lost."""
+
+    tensor: str
+    producer: str
+    through: float
+    alone: float
+
+
+@dataclass
+class _Sums:
+    signal: float = 0.0
+    through: float = 0.0
+    alone: float = 0.0
+
+    def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
+        finite = np.isfinite(f)
+        f, q, alone = (part[finite].astype(np.float64) for part in (f, q, alone))
+        self.signal += float(f @ f)
+        self.through += float((f - q) @ (f - q))
+        self.alone += float((f - alone) @ (f - alone))
+
+    def sqnr(self, noise: float) -> float:
+        return decibels(self.signal, noise)
+
+
+@dataclass
+class _Probe:
+    """The float model with the quantized model's pairs beside its tensors."""
+
+    model: ModelProto
+    ends: dict[str, str] = field(default_factory=dict)  # tensor -> where the quantized graph has it dequantized
+
+
+def layer_errors(
+    reference: ModelProto | str | Path,
+    quantized: ModelProto | str | Path,
+    feeds: Any = None,
+    *,
+    libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+) -> list[LayerError]:
+    """Every tensor that is quantized in ``quantized`` and has its name in ``reference``, worst first.
+
+    ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
+    what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
+    None is one random sample. Of the samples only sums are kept.
+    """
+    reference, quantized = load_model(reference), load_model(quantized)
+    samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)
+    samples.rewind()  # they may have calibrated the quantized model just now
+    floats, codes = Graph(reference), Graph(quantized)
+    probe = _Probe(floats.to_model())
+    constants = dict(_constants(floats, codes))
+    for tensor, quantizer, dequantizer in _pairs(floats, codes):
+        _attach(probe.model, codes, tensor, quantizer, dequantizer)
+        probe.ends[tensor] = dequantizer.output[0]
+    if not probe.ends and not constants:
+        raise ModelError(
+            "the models have no quantized tensor in common; is the quantized one made from this float model?"
+        )
+    for function in quantized.functions:
+        if all((function.domain, function.name) != (known.domain, known.name) for known in probe.model.functions):
+            probe.model.functions.append(function)
+    watched = codes.to_model()
+    _expose(watched, [*probe.ends.values(), *constants.values()])
+    _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
+    sums = _run(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
+    found = []
+    for tensor, total in sums.items():
+        producer = floats.producer(tensor)
+        through, alone = total.sqnr(total.through), total.sqnr(total.alone)
+        found.append(LayerError(tensor, producer.op_type if producer is not None else "", through, alone))
+    return sorted(found, key=lambda error: error.through)
+
+
+def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:
+    """(tensor of the float model, node that quantizes it, node that dequantizes it); FixNeuron does both."""
+    for node in codes:
+        if node.op_type.endswith("DequantizeLinear"):
+            quantizer = codes.producer(node.input[0])
+        elif node.op_type == "FixNeuron":
+            quantizer = node
+        else:
+            continue
+        tensor = _PAIR_END.sub("", node.output[0])
+        reader = codes.sole_consumer(node.output[0])
+        if reader is not None and reader.op_type in DISCARDING:
+            continue
+        if quantizer is not None and not codes.is_constant(quantizer.input[0]) and _knows(floats, tensor):
+            yield tensor, quantizer, node
+
+
+def _constants(floats: Graph, codes: Graph) -> Iterator[tuple[str, str]]:
+    """(constant of the float model, where the quantized model has it dequantized)."""
+    for node in codes:
+        tensor = _PAIR_END.sub("", node.output[0]) if node.output else ""
+        if (node.op_type.endswith("DequantizeLinear") or node.op_type == "FixNeuron") and floats.is_constant(tensor):
+            yield tensor, node.output[0]
+
+
+def _knows(floats: Graph, tensor: str) -> bool:
+    return tensor in floats.inputs or floats.producer(tensor) is not None
+
+
+def _attach(model: ModelProto, codes: Graph, tensor: str, quantizer: NodeProto, dequantizer: NodeProto) -> None:
+    """Put a copy of the pair behind the float tensor."""
+    graph = model.graph
+    known = {initializer.name for initializer in graph.initializer}
+    middle, end = f"{_ALONE}{tensor}/codes", _ALONE + tensor
+    source = tensor
+    for node in [quantizer] if quantizer is dequantizer else [quantizer, dequantizer]:
+        copy = graph.node.add()
+        copy.CopyFrom(node)
+        copy.name = f"{_ALONE}{node.name}"
+        copy.input[0] = source
+        for at in range(1, len(copy.input)):
+            array = codes.array(copy.input[at])
+            if array is None:
+                continue
+            copy.input[at] = f"{_ALONE}{copy.input[at]}"
+            if copy.input[at] not in known:
+                known.add(copy.input[at])
+                tensor_proto = graph.initializer.add()
+                tensor_proto.CopyFrom(codes.initializers[node.input[at]])
+                tensor_proto.name = copy.input[at]
+        source = end if node is dequantizer else middle
+        copy.output[0] = source
+        if all(entry.domain != node.domain for entry in model.opset_import):
+            model.opset_import.append(helper.make_opsetid(node.domain, 1))
+
+
+def _expose(model: ModelProto, tensors: Iterable[str]) -> None:
+    known = {value.name for value in model.graph.output}
+    for tensor in tensors:
+        if tensor not in known:
+            known.add(tensor)
+            model.graph.output.append(helper.make_empty_tensor_value_info(tensor))
+
+
+def _run(
+    probe: _Probe,
+    watched: ModelProto,
+    floats: Graph,
+    constants: dict[str, str],
+    samples: Iterable[Feed],
+    libraries: list[Callable[[ort.SessionOptions], object]],
+) -> dict[str, _Sums]:
+    left, right = open_session(probe.model, libraries), open_session(watched, libraries)
+    tensors = list(probe.ends)
+    names = [name for tensor in tensors for name in (tensor, _ALONE + tensor)]
+    sums = {tensor: _Sums() for tensor in (*constants, *tensors)}
+    first = True
+    for feed in samples:
+        wanted = left.run(names, feed)
+        ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
+        found = right.run(ends, adapt_feed(watched, feed))
+        for at, tensor in enumerate(tensors):
+            f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
+            if f.shape == q.shape:
+                sums[tensor].add(f, q, alone)
+        for tensor, q in zip(constants if first else (), found[len(tensors) :], strict=True):
+            f = floats.array(tensor)
+            if f is not None and f.shape == q.shape:
+                sums[tensor].add(f, q, q)
+        first = False
+    if first:
+        raise CalibrationError("there is no sample to compare on; rewind the reader, or give it data")
+    return sums

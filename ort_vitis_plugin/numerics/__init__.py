@@ -1,0 +1,2 @@
+"""Types, positions and the arithmetic of quantization."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,37 @@
+"""What the installed onnxruntime can run."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import onnx
+import onnxruntime
+from onnx import TensorProto
+
+from .sessions import SILENT, session_options
+
+if TYPE_CHECKING:
+    pass
+
+
+KNOWN_PAIRS = 21  # every onnxruntime from 1.20.1 on has the operators of this opset
+
+
+@cache
+def has_native_pairs(opset: int) -> bool:
+    """Whether the installed onnxruntime has the QuantizeLinear of this opset: onnx's releases run ahead of it."""
+    if onnx.defs.get_schema("QuantizeLinear", opset).since_version <= KNOWN_PAIRS:
+        return True
+    node = onnx.helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    values = [("x", TensorProto.FLOAT), ("s", TensorProto.FLOAT), ("z", TensorProto.INT8), ("y", TensorProto.INT8)]
+    *inputs, output = (onnx.helper.make_tensor_value_info(name, kind, []) for name, kind in values)
+    graph = onnx.helper.make_graph([node], "probe", inputs, [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
+    quiet = session_options(severity=SILENT)
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), quiet, providers=["CPUExecutionProvider"])
+    except Exception:  # NotImplemented or Fail, by release
+        return False
+    return True

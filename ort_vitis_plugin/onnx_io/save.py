@@ -1,0 +1,131 @@
+"""The output appears whole or not at all: temporary files in the target folder, then renames, which are taken back."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from google.protobuf.message import EncodeError
+
+from ..errors import OutputError
+from .external_weights import copy_field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnx import ModelProto, TensorProto
+
+GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9  # field numbers in onnx.proto
+# Protobuf ends at 2^31 bytes; some room is left for the nodes.
+LARGEST_FILE = 2_000_000_000
+
+
+def model_size(model: ModelProto) -> int:
+    """Bytes of the model; of one whose nodes alone protobuf cannot serialize (beyond 2 GB), those of its weights."""
+    weights = sum(_length(tensor) for tensor in model.graph.initializer)
+    try:
+        return sum(map(len, _ends(model))) + weights
+    except EncodeError:
+        return max(LARGEST_FILE, weights)
+
+
+def serialized(model: ModelProto) -> Iterator[bytes]:
+    """The bytes of ``SerializeToString`` in parts, no initializer copied: whole, they need as much memory again twice
+    (``ByteSize`` too: it serializes)."""
+    head, graph_head, graph_tail, tail = _ends(model)
+    sizes = [_length(tensor) for tensor in model.graph.initializer]
+    inner = sum(len(_header(INITIALIZER, size)) + size for size in sizes)
+    yield head + _header(GRAPH, len(graph_head) + inner + len(graph_tail)) + graph_head
+    for tensor, size in zip(model.graph.initializer, sizes, strict=True):
+        before, after = _split(tensor, "raw_data")
+        raw = _header(RAW_DATA, len(tensor.raw_data)) if tensor.HasField("raw_data") else b""
+        yield _header(INITIALIZER, size) + before + raw
+        yield tensor.raw_data
+        yield after
+    yield graph_tail + tail
+
+
+def _ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
+    """What is serialized before the graph, in it before the initializers, in it after them, and after it."""
+    head, tail = _split(model, "graph")
+    graph_head, graph_tail = _split(model.graph, "initializer")
+    return head, graph_head, graph_tail, tail
+
+
+def _length(tensor: TensorProto) -> int:
+    """Bytes of a serialized tensor."""
+    size = sum(map(len, _split(tensor, "raw_data")))
+    if tensor.HasField("raw_data"):
+        raw = len(tensor.raw_data)
+        size += len(_header(RAW_DATA, raw)) + raw
+    return size
+
+
+def _split(message: Any, name: str) -> tuple[bytes, bytes]:
+    """What is serialized before and after a field: protobuf writes fields in the order of their numbers."""
+    middle = message.DESCRIPTOR.fields_by_name[name].number
+    parts = type(message)(), type(message)()
+    for field, value in message.ListFields():
+        if field.number != middle:
+            copy_field(parts[field.number > middle], field.name, value)
+    return parts[0].SerializeToString(), parts[1].SerializeToString()
+
+
+def _header(number: int, size: int) -> bytes:
+    """Tag and length of a field of bytes (protobuf's wire format: type 2, lengths in groups of seven bits)."""
+    found = bytearray([number << 3 | 2])
+    while size > 0x7F:
+        found.append(size & 0x7F | 0x80)
+        size >>= 7
+    found.append(size)
+    return bytes(found)
+
+
+def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
+    """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.data`` beside it."""
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            scratch = Path(folder) / path.name
+            if external_data or model_size(model) >= LARGEST_FILE:
+                copy = onnx.ModelProto()
+                copy.CopyFrom(model)
+                onnx.save_model(
+                    copy,
+                    str(scratch),
+                    save_as_external_data=True,
+                    all_tensors_to_one_file=True,
+                    location=f"{path.name}.data",
+                )
+            else:
+                with scratch.open("wb") as file:
+                    for part in serialized(model):
+                        file.write(part)
+            _put_in_place(scratch, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            (path.parent / f".{path.name}").unlink(missing_ok=True)
+        raise OutputError(f"the model cannot be written to {str(path)!r}: {error}") from error
+
+
+def _put_in_place(scratch: Path, path: Path) -> None:
+    """Rename the model and its data: both, or else what was there before is there again."""
+    data, target = (file.with_name(f"{path.name}.data") for file in (scratch, path))
+    before = scratch.with_name("before")
+    moves, replaces = data.exists(), data.exists() and target.exists()
+    try:
+        if replaces:
+            os.replace(target, before)
+        if moves:
+            os.replace(data, target)
+        os.replace(scratch, path)
+    except BaseException:
+        if scratch.exists() and before.exists():
+            os.replace(before, target)
+        elif scratch.exists() and moves and not replaces:
+            target.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,80 @@
+"""What a session frees stays with the C library's heap, and the next session's memory comes on top of it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import onnxruntime as ort
+
+from ..errors import ModelError
+from . import external_weights
+from .save import LARGEST_FILE, model_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from onnx import ModelProto
+
+import ctypes
+import sys
+
+
+def give_back() -> None:
+    """Hand freed memory back to the system, where the C library can (glibc)."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+
+
+def _register(paths: tuple[str, ...], options: ort.SessionOptions) -> None:
+    options.log_severity_level = 3
+    for path in paths:
+        try:
+            options.register_custom_ops_library(path)
+        except Exception as error:
+            raise ModelError(f"the custom-op library {path!r} cannot be loaded: {error}") from error
+
+
+def register_all(paths: Iterable[str]) -> Callable[[ort.SessionOptions], None]:
+    """What registers these custom-op libraries with a session; it can be sent to another process."""
+    return partial(_register, tuple(paths))
+
+
+WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
+
+
+def session_options(level: ort.GraphOptimizationLevel = FAITHFUL, severity: int = QUIET) -> ort.SessionOptions:
+    """Options of a session that optimizes up to ``level`` and logs from ``severity`` (onnxruntime's numbers) on."""
+    options = ort.SessionOptions()
+    options.log_severity_level = severity
+    options.graph_optimization_level = level
+    return options
+
+
+def open_session(
+    model: ModelProto,
+    libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+    level: ort.GraphOptimizationLevel = FAITHFUL,
+    *,
+    lean: bool = False,
+) -> ort.InferenceSession:
+    """A session on the CPU, quiet. A ``lean`` one holds no weight or activation longer than it is needed, and none
+    packed for speed."""
+    options = session_options(level)
+    if lean:
+        options.add_session_config_entry("session.disable_prepacking", "1")
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        # The default order dequantizes all weights before the first layer.
+        options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
+    for register in libraries:
+        register(options)
+    if model_size(model) < LARGEST_FILE:
+        return external_weights.lend_to_session(model, options)
+    with external_weights.external_weights_scope():
+        return external_weights.lend_to_session(external_weights.externalize(model), options)

@@ -1,0 +1,174 @@
+"""Where a run's sketches come from: the caller's calibration, its cache file, or the samples."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto
+
+from .. import calibration as artefact
+from ..calibration import Calibration
+from ..calibration.observe import Candidates, direct_errors
+from ..calibration.ranges_file import check_names, range_file, read_ranges, write_ranges
+from ..calibration.statistics import Statistics
+from ..errors import CalibrationError, OptionTypeError, UnsupportedError
+from ..plan.error_curve import ErrorCurve
+from ..report.progress import Progress
+from . import subgraphs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import onnxruntime as ort
+    from onnx import ModelProto
+
+    from ..graph import Graph
+    from ..request.settings import Run
+
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
+
+
+def obtain(
+    run: Run, graph: Graph, model: ModelProto, configure: Callable[[ort.SessionOptions], None], collector: Any
+) -> Calibration:
+    """The calibration of the prepared model; a cache file is read if it exists and written if not."""
+    given, cache = run.request.calibration, run.call.calibration_cache
+    path = Path(cache) if cache else None
+    if given is None and (path is None or not path.exists()):
+        kept = path is not None or range_file(run) is not None
+        tensors = float_tensors(graph) if kept else tensors_of_interest(run, graph)
+        found = observe_samples(run, model, tensors, configure, collector)
+        if path is not None:
+            found.save(path)
+        return found
+    if collector is not None:
+        raise UnsupportedError(
+            f"{type(collector).__name__} looks at each sample apart, which a calibration does not keep; "
+            "give the samples instead, or use the method without that option"
+        )
+    if given is None and path is not None:
+        given = Calibration.load(path)
+    if not isinstance(given, Calibration):
+        raise OptionTypeError(f"calibration takes what calibrate() returns, not {type(given).__name__}")
+    tensors = tensors_of_interest(run, graph)
+    with subgraphs.watch(run, model, tensors) as inside:
+        tensors += inside.sketches
+    try:
+        given.check(model, tensors)
+    except CalibrationError as error:
+        raise CalibrationError(
+            f"{path or 'calibration'}: {error}; what prepares the float model (target, include_cle, converters, "
+            "preparation switches) must be the same as when it was made"
+        ) from error
+    return given
+
+
+def stored_ranges(run: Run, graph: Graph) -> Statistics | None:
+    """The statistics that the file of calibration_cache_path holds, None where there is none to read."""
+    path = range_file(run)
+    if path is None or not path.exists():
+        return None
+    stored = read_ranges(path, run.method.key)
+    check_names(path, stored, tensors_of_interest(run, graph))
+    return Statistics(
+        {name: each.sketch for name, each in stored.items()},
+        ranges={name: each.limits for name, each in stored.items()},
+    )
+
+
+def keep_ranges(run: Run, graph: Graph, statistics: Statistics) -> None:
+    """Write the file of calibration_cache_path; this call takes its ranges as the next one will read them."""
+    path = range_file(run)
+    if path is None:
+        return
+    ranges = {}
+    for name, sketch in statistics.items():
+        dtype = np.float16 if graph.element_type(name) == TensorProto.FLOAT16 else np.float32
+        low, high = run.method.choose(sketch, name, run, statistics.collected)
+        ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
+    write_ranges(path, run.method.key, ranges, statistics.sketches)
+    statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
+
+
+def observe_samples(
+    run: Run,
+    model: ModelProto,
+    tensors: list[str],
+    configure: Callable[[ort.SessionOptions], None],
+    collector: Any = None,
+    **engine: Any,
+) -> Calibration:
+    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
+    with Progress("calibration samples", len(run.samples)) as progress, subgraphs.watch(run, model, tensors) as inside:
+        if inside.sketches and any(engine.get(key) is not None for key in ("executor", "checkpoint")):
+            raise UnsupportedError(
+                "EnableSubgraph counts what runs inside If, Loop and Scan in this process, in one go; "
+                "calibrate without executor and checkpoint, or without EnableSubgraph"
+            )
+
+        def seen(sample: Any) -> None:
+            progress.advance()
+            sample = inside.complete(sample, run.call.non_finite_samples)
+            if collector is not None:
+                collector.observe(sample.sketches)
+
+        found = artefact.calibrate(
+            inside.model,
+            run.samples,
+            tensors,
+            providers=run.call.execution_providers or ("CPUExecutionProvider",),
+            configure=inside.configured(configure, run.libraries),
+            on_sample=seen,
+            apart=collector is not None,
+            non_finite=run.call.non_finite_samples,
+            **engine,
+        )
+    if inside.sketches:
+        found.fingerprint = artefact.fingerprint(model)
+        found.sketches.update(inside.sketches)
+        found.non_finite += inside.non_finite
+    return found
+
+
+def exact_errors(
+    run: Run, model: ModelProto, statistics: Statistics, configure: Callable[[ort.SessionOptions], None]
+) -> dict[str, dict[int, tuple[float, int]]]:
+    """Exact errors where eight bits do not suffice, by a second pass, if the samples can be read again."""
+    kind, method = run.activation, run.method
+    searches = method.power_of_two and not method.never_clips and statistics.collected is None
+    if not (searches and kind.is_integer and kind.is_wide and run.samples.rewind()):
+        return {}
+    candidates = {}
+    for name, sketch in statistics.items():
+        curve = ErrorCurve(sketch, kind, kind.limits(), bool(run.options["ActivationSymmetric"]))
+        positions = curve.contenders() if not curve.is_zero else []
+        zeros = {curve.zero_point(position) for position in positions}
+        if len(positions) > 1 and len(zeros) == 1:
+            candidates[name] = Candidates(positions, *kind.limits(), zeros.pop())
+    if not candidates:
+        return {}
+    providers = run.call.execution_providers or ("CPUExecutionProvider",)
+    errors = direct_errors(model, candidates, run.samples, providers=providers, configure=configure)
+    return {
+        name: {p: (float(error), each.zero_point) for p, error in zip(each.positions, errors[name], strict=True)}
+        for name, each in candidates.items()
+    }
+
+
+def float_tensors(graph: Graph) -> list[str]:
+    """All float tensors that are not constant: what any configuration may ask for."""
+    names = dict.fromkeys(name for node in graph for name in (*node.input, *node.output) if name)
+    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]
+
+
+def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
+    """Float tensors around selected nodes; the input of a selected Relu or Clip takes the range of its output."""
+    selected = [node for node in graph if run.refusal(node) is None]
+    names = dict.fromkeys(name for node in selected for name in (*node.input, *node.output) if name)
+    for node in graph.of_type("Relu", "Clip"):
+        if run.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
+            names.pop(node.input[0], None)
+    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]

@@ -1,0 +1,96 @@
+"""onnxruntime's basic graph optimization and shape inference, where they keep what the request names."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import ModelProto
+
+from ..graph import body_names
+from ..onnx_io import external_weights
+from ..onnx_io.sessions import give_back, session_options
+from ..request.renames import names_in_use
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..request.settings import Run
+
+
+def infer_shapes(model: ModelProto) -> ModelProto:
+    """Types and shapes of inner tensors; a tensor that inference cannot reach stays as it was described."""
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+def optimize(run: Run, graph: Graph) -> ModelProto:
+    """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
+    model = infer_shapes(graph.write_back())
+    optimized = _optimized(run, model)
+    if optimized is None:
+        return model
+    if _casts(optimized) > _casts(model):
+        run.report.note("not optimized: onnxruntime's CPU would compute the float16 parts in float32, between Casts")
+        return model
+    lost = (set(names_in_use(run)) - _names(optimized)) & _names(model)
+    if lost:
+        run.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
+        return model
+    hidden = _hidden(run, model, optimized)
+    if hidden is not None:
+        run.report.note(f"not optimized: op_types_to_quantize lists {hidden[0]}, which would become {hidden[1]}")
+        return model
+    return infer_shapes(optimized)
+
+
+def _hidden(run: Run, before: ModelProto, after: ModelProto) -> tuple[str, str] | None:
+    """A listed op type of which nodes became others that are not listed (MatMul and Add become Gemm)."""
+    was, now = (Counter(node.op_type for node in model.graph.node) for model in (before, after))
+    fewer = sorted(op_type for op_type in run.request.op_types if now[op_type] < was[op_type])
+    others = sorted(op_type for op_type in now - was if op_type not in run.op_types)
+    return (fewer[0], others[0]) if fewer and others else None
+
+
+def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
+    options = session_options()
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    if external_weights.size(model):
+        external = "session.optimized_model_external_initializers"
+        options.add_session_config_entry(f"{external}_file_name", "optimized.data")
+        options.add_session_config_entry(f"{external}_min_size_in_bytes", str(external_weights.LARGE))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "optimized.onnx"
+        options.optimized_model_filepath = str(path)
+        for library in run.libraries:
+            options.register_custom_ops_library(library)
+        try:
+            external_weights.lend_to_session(model, options)
+        except Exception as error:
+            run.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
+            return None
+        optimized = onnx.load(str(path), load_external_data=False)
+        optimized = external_weights.read_aside(optimized, path.parent, model.graph.initializer)
+    give_back()
+    # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
+    kept = {entry.domain or "": entry.version for entry in model.opset_import}
+    used = {node.domain for node in optimized.graph.node}
+    del optimized.opset_import[:]
+    for domain, version in kept.items():
+        optimized.opset_import.append(onnx.helper.make_opsetid(domain, version))
+    for domain in sorted(used - kept.keys() - {"", "ai.onnx"}):
+        optimized.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    optimized.ir_version = max(model.ir_version, min(optimized.ir_version, 10))
+    return optimized
+
+
+def _casts(model: ModelProto) -> int:
+    return sum(node.op_type == "Cast" for node in model.graph.node)
+
+
+def _names(model: ModelProto) -> set[str]:
+    names = {node.name for node in model.graph.node} | {tensor.name for tensor in model.graph.initializer}
+    names |= {name for node in model.graph.node for name in (*node.output, *node.input, *body_names(node))}
+    return names

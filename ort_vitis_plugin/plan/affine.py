@@ -1,0 +1,62 @@
+"""Scale and zero point follow from a tensor's values, its type and its symmetry; here is how."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.positions import ZERO_POSITION, scale_of
+
+if TYPE_CHECKING:
+    from ..numerics.qtypes import QType
+
+_TINY = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A scale and a zero point, scalar or per channel."""
+
+    scale: NDArray[np.float32]
+    zero_point: NDArray[np.int64]
+
+
+def affine(low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> Affine:
+    """The scale and zero point that map [low, high], widened to hold 0, onto ``limits``.
+
+    Symmetric: scale = max(|low|, |high|) / min(-qmin, qmax), both relative to the zero point. Asymmetric:
+    scale = (high - low) / (qmax - qmin), zero_point = round(qmin - low / scale).
+    """
+    qmin, qmax = limits
+    low, high = min(low, 0.0), max(high, 0.0)
+    if symmetric:
+        zero = kind.symmetric_zero_point() if limits == kind.limits() or kind.is_signed else (qmax + 1) // 2
+        reach = min(zero - qmin, qmax - zero)
+        scale = max(-low, high) / reach
+    else:
+        scale = (high - low) / (qmax - qmin)
+        zero = 0
+    if not scale >= _TINY:
+        scale = scale_of(ZERO_POSITION) if scale == 0 else _TINY
+        zero = zero if symmetric else min(max(0, qmin), qmax)
+    elif not symmetric:
+        zero = min(max(round(qmin - low / scale), qmin), qmax)
+    return Affine(np.asarray(scale, dtype=np.float32), np.asarray(zero, dtype=np.int64))
+
+
+def softmax_affine(kind: QType, *, symmetric: bool) -> Affine:
+    """Values in [0, 1]: symmetric 2^-(b-1) around the middle, else 2^-b from the lowest code."""
+    bits = kind.bits - 1 if symmetric else kind.bits
+    zero = kind.symmetric_zero_point() if symmetric else kind.min
+    return Affine(np.asarray(scale_of(bits), dtype=np.float32), np.asarray(zero, dtype=np.int64))
+
+
+def widened(low: float, high: float, least: float | None) -> tuple[float, float]:
+    """The range, stretched upwards to be no narrower than ``least`` (option MinimumRealRange)."""
+    if least is not None and max(high, 0.0) - min(low, 0.0) < least:
+        high = min(low, 0.0) + least
+    return low, high

@@ -1,0 +1,2 @@
+"""Plugins: three hooks, what they declare, and the catalog of all declarations."""
+# SPDX-License-Identifier: MIT

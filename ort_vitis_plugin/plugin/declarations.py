@@ -1,0 +1,278 @@
+"""What a plugin can declare: frozen data that a catalog can list, check and document without running it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from ..options.options import Option, OptionGroup
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
+    from ..graph import Graph
+    from ..numerics.qtypes import QType
+    from ..plan import Bound, Plan
+    from ..request.settings import Run
+    from ..sketch import Sketch
+
+
+class Stage(Enum):
+    """Where in the pipeline a transform runs."""
+
+    NORMALIZE = "normalize"
+    PREPARE = "prepare"
+    AFTER_CALIBRATION = "after_calibration"
+    SIMULATE = "simulate"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A device. ``presets`` are values for arguments and options that the caller left alone; ``recommended``
+    is the configuration that the command line takes for it.
+
+    ``base`` names a target whose operators, rules and transforms hold here too; ``op_types`` the op types
+    quantized by default (None: onnxruntime's); ``bias_as_weight`` stores biases in the weight type with a scale
+    of their own instead of int32; ``check`` raises UnsupportedError for what the device cannot do;
+    ``placement`` says why a node cannot run on the device (None: it can).
+    """
+
+    name: str
+    doc: str
+    presets: Mapping[str, object] = field(default_factory=dict)
+    recommended: Mapping[str, object] = field(default_factory=dict)
+    base: str | None = None
+    op_types: frozenset[str] | None = None
+    bias_as_weight: bool = False
+    check: Callable[[Run], None] | None = None
+    placement: Callable[[Graph, NodeProto], str | None] | None = None
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Format:
+    """How quantized tensors are written. ``quantizer`` is a PlannedQDQQuantizer; ``accepts`` tells types apart."""
+
+    key: object
+    doc: str
+    quantizer: type[Any]
+    accepts: Callable[[QType], bool]
+
+
+@dataclass(frozen=True)
+class Calibrator:
+    """How parameters follow from a tensor's values.
+
+    A float-scale method has ``choose(sketch, name, run, collected)``, which gives the real range (low, high); a
+    power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an ErrorCurve).
+    ``collector(run)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for methods that treat
+    samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the whole range inside.
+    """
+
+    key: object
+    doc: str
+    power_of_two: bool
+    choose: Callable[..., Any]
+    collector: Callable[[Run], Any] | None = None
+    never_clips: bool = False
+
+
+@dataclass(frozen=True)
+class OpQuantizer:
+    """The QDQOperatorBase subclass that marks the tensors of an op type; for one target, or any (None)."""
+
+    op_type: str
+    quantizer: type[Any]
+    target: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        return self.op_type, self.target
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A rewrite of the float graph: ``apply(graph)`` or ``apply(graph, run)`` gives the number of rewrites."""
+
+    key: str
+    doc: str
+    stage: Stage
+    apply: Callable[..., int]
+    option: Option | None = None
+    target: str | None = None
+    changes_function: bool = False
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    def __call__(self, graph: Graph, run: Run | None = None) -> int:
+        graph.step = self.key
+        return self.apply(graph, run) if _takes_run(self.apply) else self.apply(graph)
+
+
+@dataclass(frozen=True)
+class ModelTransform:
+    """A rewrite of the whole model (functions, opset) before it is seen as a graph.
+
+    ``apply(model)`` or ``apply(model, run)`` gives the model, itself or a new one.
+    """
+
+    key: str
+    doc: str
+    apply: Callable[..., ModelProto]
+
+    def __call__(self, model: ModelProto, run: Run) -> ModelProto:
+        return self.apply(model, run) if _takes_run(self.apply) else self.apply(model)
+
+
+@dataclass(frozen=True)
+class Adjuster:
+    """A hardware rule: ``rule(plan, node)`` yields bounds on the positions around a node of one of the ``ops``."""
+
+    key: str
+    doc: str
+    ops: frozenset[str]
+    rule: Callable[[Plan, NodeProto], Iterator[Bound]]
+    option: Option
+    target: str | None = None
+
+    def __call__(self, plan: Plan, node: NodeProto) -> Iterator[Bound]:
+        for bound in self.rule(plan, node):
+            yield replace(bound, rule=self.key, node=node.name)
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A tensor between two nodes that the device computes as one: it gets no quantize/dequantize pair."""
+
+    key: str
+    doc: str
+    producers: frozenset[str]
+    consumers: frozenset[str]
+    applies: Callable[[Graph, NodeProto, NodeProto], bool]
+    option: Option | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class ScaleFormat:
+    """A number format of scales: ``apply(scale)`` gives the nearest float32 scale that it can hold."""
+
+    key: str
+    doc: str
+    apply: Callable[[Any], Any]
+    option: Option
+
+
+@dataclass(frozen=True)
+class CustomOpLibrary:
+    """A shared library that sessions of ours register; ``path()`` is asked at first use, None where not built."""
+
+    key: str
+    doc: str
+    path: Callable[[], str | None]
+
+
+Declaration = (
+    type[OptionGroup]
+    | Target
+    | Format
+    | Calibrator
+    | OpQuantizer
+    | Transform
+    | ModelTransform
+    | Adjuster
+    | Fusion
+    | ScaleFormat
+    | CustomOpLibrary
+)
+
+
+def _takes_run(function: Callable[..., Any]) -> bool:
+    return "run" in inspect.signature(function).parameters
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    return (inspect.getdoc(function) or function.__name__).splitlines()[0]
+
+
+def transform(
+    key: str,
+    *,
+    stage: Stage,
+    default: bool | None = True,
+    target: str | None = None,
+    needs: str | None = None,
+    changes_function: bool = False,
+    before: Iterable[str] = (),
+    after: Iterable[str] = (),
+) -> Callable[[Callable[..., int]], Transform]:
+    """Declare a graph rewrite; its switch is the boolean option ``key`` (``default=None``: always on, no switch)."""
+
+    def declare(function: Callable[..., int]) -> Transform:
+        doc = _first_line(function)
+        switch = None if default is None else Option(key, bool, default, doc, needs)
+        return Transform(key, doc, stage, function, switch, target, changes_function, tuple(before), tuple(after))
+
+    return declare
+
+
+def adjuster(
+    key: str,
+    *,
+    ops: Iterable[str],
+    target: str | None = None,
+    default: bool = True,
+    needs: str | None = "IPULimitationCheck",
+) -> Callable[[Callable[[Plan, NodeProto], Iterator[Bound]]], Adjuster]:
+    """Declare a hardware rule; its switch is the boolean option ``key``, documented by the function's first line."""
+
+    def declare(rule: Callable[[Plan, NodeProto], Iterator[Bound]]) -> Adjuster:
+        doc = _first_line(rule)
+        return Adjuster(key, doc, frozenset(ops), rule, Option(key, bool, default, doc, needs), target)
+
+    return declare
+
+
+def fusion(
+    key: str,
+    *,
+    producers: Iterable[str],
+    consumers: Iterable[str],
+    target: str | None = None,
+    default: bool | None = None,
+) -> Callable[[Callable[[Graph, NodeProto, NodeProto], bool]], Fusion]:
+    """Declare a fused pair; with ``default`` given, ``key`` is its switch."""
+
+    def declare(applies: Callable[[Graph, NodeProto, NodeProto], bool]) -> Fusion:
+        doc = _first_line(applies)
+        switch = None if default is None else Option(key, bool, default, doc)
+        return Fusion(key, doc, frozenset(producers), frozenset(consumers), applies, switch, target)
+
+    return declare
+
+
+def is_declaration(value: object) -> bool:
+    """Whether a hook may yield the value."""
+    if isinstance(value, type):
+        return issubclass(value, OptionGroup)
+    kinds = tuple(kind for kind in typing.get_args(Declaration) if isinstance(kind, type))
+    return isinstance(value, kinds)
+
+
+def declared_options(declaration: Any) -> Iterator[Option]:
+    """The options that a declaration brings with it."""
+    if isinstance(declaration, type) and issubclass(declaration, OptionGroup):
+        yield from declaration.options()
+    elif getattr(declaration, "option", None) is not None:
+        yield declaration.option
+
+
+SketchMap = Mapping[str, "Sketch"]

@@ -1,0 +1,43 @@
+"""The three hooks of a plugin: what it declares, how it changes a request, what it sees of the run."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from ..options.request import Request
+    from ..request.settings import Run
+    from .declarations import Declaration
+
+PROJECT = "ort_vitis_plugin"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def vitis_declare() -> Iterable[Declaration]:
+    """Yield option groups, targets, formats, calibrators, op quantizers, transforms, rules, fusions, libraries.
+
+    Asked once per plugin manager, on first use. Of equal keys the first in pluggy's call order wins.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def vitis_configure(request: Request) -> Request | None:
+    """Return a changed copy of the request, or nothing. Called once per call, before the model is read.
+
+    Raise to veto. Plugins see each other's changes in call order.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def vitis_stage_done(stage: str, run: Run, value: Any) -> None:
+    """See what a stage of the pipeline made (a ModelProto, statistics, a plan), for reports and dumps."""
+    raise NotImplementedError

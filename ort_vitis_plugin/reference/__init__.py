@@ -1,0 +1,2 @@
+"""Generated documentation: tables and the manual's names."""
+# SPDX-License-Identifier: MIT

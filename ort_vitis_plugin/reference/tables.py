@@ -1,0 +1,195 @@
+"""The generated tables of README.md: what the plugins declare, as Markdown between markers."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..plugin import hookspecs
+from ..plugin.catalog import Catalog, full_name
+from ..plugin.declarations import Adjuster, Calibrator, Format, Fusion, ModelTransform, Stage, Target
+from ..plugin.manager import new_manager
+from .manual import rows
+
+README = "README.md"
+
+_BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
+
+
+def markdown(headings: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    titles = list(headings)
+    body = [titles, ["---"] * len(titles), *([_cell(value) for value in line] for line in lines)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in body)
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _code(value: object) -> str:
+    return f"`{value}`" if str(value) else ""
+
+
+def options(catalog: Catalog, root: Path) -> str:
+    """Every key of extra_options."""
+    return markdown(
+        ("key", "type", "default", "needs", "what it does"),
+        (
+            (
+                " ".join(map(_code, (option.key, *option.aliases))),
+                _code(option.type_name),
+                _code(repr(option.default)),
+                _code(option.needs or ""),
+                option.doc,
+            )
+            for option in sorted(catalog.options.values(), key=lambda option: option.key.lower())
+        ),
+    )
+
+
+def transforms(catalog: Catalog, root: Path) -> str:
+    """Rewrites of the float graph by stage, in the order in which they run."""
+    lines: list[tuple[str, ...]] = [("load", _code(step.key), "", "", step.doc) for step in catalog.all(ModelTransform)]
+    names = [target.name for target in catalog.all(Target)]
+    for stage in Stage:
+        for step in catalog.transforms(stage, names):
+            default = "no switch" if step.option is None else "on" if step.option.default else "off"
+            lines.append((stage.value, _code(step.key), _code(step.target or ""), default, step.doc))
+    return markdown(("stage", "step", "target", "default", "what it does"), lines)
+
+
+def rules(catalog: Catalog, root: Path) -> str:
+    """Hardware rules and fused pairs."""
+    lines = [
+        (_code(rule.key), _code(rule.target or ""), ", ".join(sorted(rule.ops)), rule.doc)
+        for rule in catalog.all(Adjuster)
+    ]
+    lines += [
+        (
+            _code(pair.key),
+            _code(pair.target or ""),
+            f"{_short(pair.producers)} → {_short(pair.consumers)}",
+            pair.doc + ("" if pair.option is None or pair.option.default else " Off by default."),
+        )
+        for pair in catalog.all(Fusion)
+    ]
+    return markdown(("rule or fused pair", "target", "op types", "what holds"), lines)
+
+
+def _short(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def formats(catalog: Catalog, root: Path) -> str:
+    """How quantized tensors are written."""
+    return markdown(
+        ("format", "what is written"), ((_code(full_name(entry.key)), entry.doc) for entry in catalog.all(Format))
+    )
+
+
+def methods(catalog: Catalog, root: Path) -> str:
+    """Calibration methods."""
+    return markdown(
+        ("method", "scales", "what it does"),
+        (
+            (_code(full_name(entry.key)), "powers of two" if entry.power_of_two else "float", entry.doc)
+            for entry in catalog.all(Calibrator)
+        ),
+    )
+
+
+def targets(catalog: Catalog, root: Path) -> str:
+    """Devices, with what each presets and what is recommended for it."""
+    return markdown(
+        ("target", "device", "presets", "recommended (`--preset`)"),
+        (
+            (_code(target.name), target.doc, _settings(target.presets), _settings(target.recommended))
+            for target in catalog.all(Target)
+        ),
+    )
+
+
+def _settings(values: Any) -> str:
+    return ", ".join(
+        f"`{key}={full_name(value) if hasattr(value, 'name') else value}`" for key, value in values.items()
+    )
+
+
+def hooks(catalog: Catalog, root: Path) -> str:
+    """The hooks of a plugin."""
+    found = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
+    return markdown(
+        ("hook", "when it is called and what it may return"),
+        ((_code(f"{hook.__name__}({', '.join(inspect.signature(hook).parameters)})"), _whole(hook)) for hook in found),
+    )
+
+
+def _whole(function: Callable[..., Any]) -> str:
+    return " ".join((inspect.getdoc(function) or "").split())
+
+
+def manual(catalog: Catalog, root: Path) -> str:
+    """The manual's arguments and options, each with its default and the tests that prove it."""
+    lines = []
+    for row in rows(catalog, root):
+        default = "as documented" if row.as_documented else "missing" if row.found is None else _code(row.found)
+        proofs = [f"[{test.partition('::')[2]}]({test.partition('::')[0]})" for test in row.tests[:2]]
+        documented = "not stated" if row.documented == "?" else _code(row.documented)
+        lines.append((_code(row.name), documented, default, ", ".join(proofs)))
+    return markdown(("name", "documented default", "default here", "proved by"), lines)
+
+
+def example(catalog: Catalog, root: Path) -> str:
+    """The foreign plugin that the tests install and run."""
+    source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
+    return f"```python\n{source}```\n"
+
+
+BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
+    "targets": targets,
+    "formats": formats,
+    "methods": methods,
+    "options": options,
+    "transforms": transforms,
+    "rules": rules,
+    "hooks": hooks,
+    "example": example,
+    "manual": manual,
+}
+
+
+@cache
+def bundled_catalog() -> Catalog:
+    """What this package brings, without the plugins that happen to be installed here."""
+    return Catalog(new_manager(entry_points=False))
+
+
+def rendered(text: str, root: Path) -> str:
+    """The text with every block between markers written anew."""
+
+    def block(match: re.Match[str]) -> str:
+        return f"{match[1]}{BLOCKS[match['name']](bundled_catalog(), root)}{match[3]}"
+
+    return _BLOCK.sub(block, text)
+
+
+def stale_blocks(root: Path) -> list[str]:
+    """Names of the blocks that are not as they would be written, or not there."""
+    text = (root / README).read_text(encoding="utf-8")
+    there = {match["name"]: match[0] for match in _BLOCK.finditer(text)}
+    fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
+    return [name for name in BLOCKS if name not in there or there[name] != fresh[name]]
+
+
+def write_blocks(root: Path) -> list[str]:
+    """Write every block of README.md; the names of those that changed."""
+    stale = stale_blocks(root)
+    file = root / README
+    file.write_text(rendered(file.read_text(encoding="utf-8"), root), encoding="utf-8")
+    return stale

@@ -1,0 +1,63 @@
+"""What a call found: quantized and left float and why, moves of the rules, accuracy, sizes; plain data."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..graph import Skip
+    from ..plan import Move
+
+
+@dataclass
+class Findings:
+    """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
+    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
+
+    configuration: dict[str, str] = field(default_factory=dict)
+    transforms: dict[str, int] = field(default_factory=dict)
+    skips: list[Skip] = field(default_factory=list)
+    patterns: dict[str, list[str]] = field(default_factory=dict)
+    quantized: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    left_float: dict[str, str] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    not_data: dict[str, str] = field(default_factory=dict)
+    non_finite: dict[str, str] = field(default_factory=dict)
+    placement: dict[str, str] = field(default_factory=dict)
+    open_shapes: dict[str, list[int | str | None]] = field(default_factory=dict)
+    sqnr: dict[str, float] = field(default_factory=dict)
+    fused: dict[str, float] = field(default_factory=dict)
+    integer_kernel_loss: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    float_bytes: int = 0
+    quantized_bytes: int = 0
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def continue_from(self, first: Findings) -> None:
+        """Take over what a first answer found and this one had no need to repeat."""
+        self.non_finite.update(first.non_finite)
+        for text in first.notes:
+            self.note(text)
+        for stage, seconds in first.seconds.items():
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        self.float_bytes = first.float_bytes
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; infinite decibels become None."""
+        data = asdict(self)
+        for key in ("sqnr", "fused", "integer_kernel_loss"):
+            data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
+        return data
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=1)

@@ -1,0 +1,2 @@
+"""Which nodes and tensors stay float, and why."""
+# SPDX-License-Identifier: MIT

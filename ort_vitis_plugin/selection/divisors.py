@@ -1,0 +1,94 @@
+"""A divisor that codes would round to zero stays float: the quotient would be infinite, or follow an epsilon alone.
+
+So does what a logarithm reads, and on the way there what is added, multiplied, moved, or goes through a root.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..graph import DEFAULT_DOMAINS
+from .masks_and_fills import KEEPS
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ..graph import Graph
+    from ..plan import Plan
+    from ..planning.marker import PlannedQDQQuantizer
+
+# The input of which a zero makes an infinity, by op type.
+DIVISORS = {"Div": 1, "Reciprocal": 0, "Log": 0}
+KEEPS_ZERO = KEEPS | {"Sqrt", "Abs", "Pow"}
+JOINS = frozenset({"Concat", "Mul", "Add"})
+REASON = "{name} stays float: codes would round {least:.3g} to zero, and {node} ({op_type}) would make it infinite"
+
+
+def is_divisor(graph: Graph, tensor: str) -> bool:
+    """Whether a zero in the tensor makes an infinity: it is divided by, or its logarithm taken, as it is or moved."""
+    waiting, seen = [tensor], {tensor}
+    while waiting:
+        name = waiting.pop()
+        for reader in graph.consumers(name):
+            if reader.domain not in DEFAULT_DOMAINS:
+                continue
+            if reader.op_type in DIVISORS and reader.input[DIVISORS[reader.op_type]] == name:
+                return True
+            if reader.op_type in KEEPS_ZERO and reader.input[0] == name:
+                waiting += [output for output in reader.output if output and output not in seen]
+                seen.update(reader.output)
+    return False
+
+
+def keep_divisors(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
+    """Take divisors that would vanish out of the plan; what shared their scale keeps one of its own."""
+    for name, (node, least) in _Divisors(quantizer).found.items():
+        planned = plan.of(name)
+        if planned is None or not planned.kind.is_integer or least > float(planned.scale.max()) / 2:
+            continue
+        del plan.tensors[name]
+        for other in [other for other, provider in plan.provider.items() if name in (other, provider)]:
+            del plan.provider[other]
+        quantizer.run.report.note(REASON.format(name=name, least=least, node=node.name, op_type=node.op_type))
+
+
+class _Divisors:
+    """Tensors that reach a division or logarithm: that node, and the magnitude that rounding must not swallow."""
+
+    def __init__(self, quantizer: PlannedQDQQuantizer) -> None:
+        self.graph, self.statistics = quantizer.graph, quantizer.statistics
+        self.found: dict[str, tuple[NodeProto, float]] = {}
+        for node in self.graph:
+            if node.op_type in DIVISORS and node.domain in DEFAULT_DOMAINS:
+                divisor = node.input[DIVISORS[node.op_type]]
+                self._walk(node, divisor, self._least(divisor))
+
+    def _walk(self, node: NodeProto, divisor: str, least: float) -> None:
+        waiting = [(divisor, least)]
+        while waiting:
+            name, least = waiting.pop()
+            if name in self.found:
+                continue
+            self.found[name] = node, least
+            maker = self.graph.producer(name)
+            if maker is None or maker.domain not in DEFAULT_DOMAINS:
+                continue
+            before = maker.input if maker.op_type in JOINS else maker.input[: maker.op_type in KEEPS_ZERO]
+            # A sum vanishes when an addend loses as much as the sum holds, a product when a factor vanishes.
+            waiting += [(tensor, least if maker.op_type == "Add" else self._least(tensor)) for tensor in before]
+
+    def _least(self, name: str) -> float:
+        """The least magnitude in the samples, or of the constant, that is not zero; infinite where none is known."""
+        array = self.graph.array(name) if self.graph.is_constant(name) else None
+        if array is not None:
+            reach = np.abs(array.astype(np.float64))
+        elif (sketch := self.statistics.get(name)) is not None:
+            view = sketch.view
+            reach = np.where(view.mean == 0, 0.0, np.minimum(np.abs(view.low), np.abs(view.high)))
+        else:
+            return math.inf
+        return float(reach[reach > 0].min(initial=math.inf))

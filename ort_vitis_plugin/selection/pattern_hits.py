@@ -1,0 +1,178 @@
+"""Patterns of a request become the names that they hit: of nodes before any is rewritten, of tensors once all are.
+
+Until then a pattern for tensors keeps none from being folded: it speaks of those that are left.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from onnx import TensorProto
+
+from ..errors import OptionError
+from ..graph import inner_nodes
+from ..pipeline.subgraphs import is_enabled
+from ..request.renames import OVERRIDES, SELECTIONS, follow_node
+from .name_patterns import GLOB, OP, TENSOR, Pattern, no_hit, parsed
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ..graph import Graph
+    from ..request.settings import Run
+
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.UNDEFINED)
+
+
+def resolve_nodes(graph: Graph, run: Run) -> None:
+    """Put the names of the nodes that they hit in the place of patterns in nodes_to_quantize and nodes_to_exclude.
+
+    Raises:
+        UnknownNameError: a pattern hits nothing.
+        OptionError: patterns leave nothing to quantize.
+    """
+    inner = list(inner_nodes(graph)) if is_enabled(run) else []
+    nodes = [*graph, *(node for node in inner if node.name)]
+    existing = {node.name for node in nodes if node.name}
+    texts = [(text, argument) for argument in SELECTIONS for text in getattr(run.request, argument)]
+    if any(parsed(text, existing, argument) is not None for text, argument in texts):
+        _name_nodes(graph)
+    any_selected = any(node.op_type in run.op_types for node in (*graph, *inner))
+    for argument in SELECTIONS:
+        _resolve_list(argument, nodes, existing, graph, run)
+    if run.report.patterns and any_selected and all(run.refusal(node) is not None for node in (*graph, *inner)):
+        patterns = ", ".join(run.report.patterns)
+        raise OptionError(f"nothing is left to quantize: {patterns} leaves every node float; narrow the pattern")
+    _check_tensors(graph, run)
+
+
+def _resolve_list(argument: str, nodes: list[NodeProto], existing: Container[str], graph: Graph, run: Run) -> None:
+    listed: tuple[str, ...] = getattr(run.request, argument)
+    found: dict[str, None] = {}
+    for text in listed:
+        pattern = parsed(text, existing, argument)
+        if pattern is None:
+            found[text] = None
+            continue
+        hit = [node for node in nodes if _hits(pattern, node, graph)]
+        if not hit:
+            raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
+        names = _own_names(hit, nodes, graph, run)
+        run.report.patterns[f"{argument} {text}"] = list(names)
+        # What computes shapes is float anyway; named in the request it would have to be kept from folding.
+        found.update(dict.fromkeys([name for name, node in names.items() if _computes(node, graph)] or names))
+    if tuple(found) != listed:
+        # Nodes of one name that were parted above are in the request already.
+        parted = [name for name in getattr(run.request, argument) if name not in listed]
+        run.request = replace(run.request, **{argument: tuple(dict.fromkeys([*found, *parted]))})  # type: ignore[arg-type]
+
+
+def _name_nodes(graph: Graph) -> None:
+    """Nodes without a name get that of the report (NameNodes), so that patterns hit them by it."""
+    for node in graph:
+        if not node.name:
+            output = next((tensor for tensor in node.output if tensor), "")
+            node.name = graph.unique(f"{node.op_type}_{output}")
+
+
+def _hits(pattern: Pattern, node: NodeProto, graph: Graph) -> bool:
+    if pattern.kind == OP:
+        return pattern.hits(node.op_type)
+    if pattern.kind == TENSOR:
+        fed = (tensor for tensor in node.input if tensor and graph.producer(tensor) is None)
+        return any(pattern.hits(tensor) for tensor in (*node.output, *fed) if tensor)
+    return pattern.hits(node.name)
+
+
+def _known(pattern: Pattern, nodes: Iterable[NodeProto], graph: Graph) -> tuple[str, list[str]]:
+    if pattern.kind == OP:
+        return "node's op type", [node.op_type for node in nodes]
+    if pattern.kind == TENSOR:
+        return "tensor", [*graph.inputs, *(name for node in nodes for name in node.output)]
+    return "node", [node.name for node in nodes]
+
+
+def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, run: Run) -> dict[str, NodeProto]:
+    """The nodes by names that no other node has: one with the name of a node that is not hit gets its own."""
+    ours = {id(node) for node in hit}
+    others = {node.name for node in nodes if id(node) not in ours}
+    named = {}
+    for node in hit:
+        if node.name in others:
+            shared, node.name = node.name, graph.unique(node.name)
+            follow_node(run, shared, shared, node.name)
+        named[node.name] = node
+    return named
+
+
+def _computes(node: NodeProto, graph: Graph) -> bool:
+    """Whether it writes floats, as far as is known."""
+    return any(graph.element_type(tensor) in FLOATS for tensor in node.output if tensor)
+
+
+def resolve_tensors(graph: Graph, run: Run) -> None:
+    """Put the names of the tensors that they hit in the place of patterns in TensorQuantOverrides.
+
+    A pattern hits tensors that are computed or fed; constants too where it begins with ``tensor:`` or ``re:``. A name
+    goes before a pattern.
+
+    Raises:
+        UnknownNameError: a pattern hits nothing that is left.
+        OptionError: two patterns say different things of one tensor.
+    """
+    overrides: Mapping[str, Any] = run.options[OVERRIDES] or {}
+    patterns = _tensor_patterns(graph, run)
+    if not patterns:
+        return
+    found = {name: entry for name, entry in overrides.items() if name not in patterns}
+    said: dict[str, str] = {}
+    for text, pattern in patterns.items():
+        hit = list(_tensors(pattern, graph))
+        if not hit:
+            raise no_hit(pattern, OVERRIDES, "tensor that is left when the model is prepared", _all_tensors(graph))
+        run.report.patterns[f"{OVERRIDES} {text}"] = hit
+        for name in hit:
+            if name in overrides:
+                continue
+            if name in said and overrides[said[name]] != overrides[text]:
+                raise OptionError(
+                    f"{OVERRIDES}: {said[name]!r} and {text!r} say different things of {name}; name it itself"
+                )
+            said[name] = text
+            found[name] = overrides[text]
+    run.options = run.options.changed({OVERRIDES: found})
+
+
+def _tensor_patterns(graph: Graph, run: Run) -> dict[str, Pattern]:
+    existing = set(_all_tensors(graph))
+    keys = run.options[OVERRIDES] or {}
+    found = {key: parsed(key, existing, OVERRIDES) for key in keys if isinstance(key, str)}
+    return {key: pattern for key, pattern in found.items() if pattern is not None}
+
+
+def _check_tensors(graph: Graph, run: Run) -> None:
+    """A pattern that hits nothing of the caller's model is told before any work."""
+    for pattern in _tensor_patterns(graph, run).values():
+        if not any(_tensors(pattern, graph)):
+            known = [node.op_type for node in graph] if pattern.kind == OP else _all_tensors(graph)
+            raise no_hit(pattern, OVERRIDES, "tensor", known)
+
+
+def _all_tensors(graph: Graph) -> Iterator[str]:
+    yield from graph.inputs
+    yield from graph.initializers
+    yield from (name for node in graph for name in node.output if name)
+
+
+def _tensors(pattern: Pattern, graph: Graph) -> Iterator[str]:
+    if pattern.kind == OP:
+        candidates = [name for node in graph if pattern.hits(node.op_type) for name in node.output if name]
+    else:
+        candidates = [name for name in dict.fromkeys(_all_tensors(graph)) if pattern.hits(name)]
+    for name in candidates:
+        constant = graph.array(name) is not None
+        if graph.element_type(name) in FLOATS and (not constant or pattern.kind not in (GLOB, OP)):
+            yield name

@@ -1,0 +1,2 @@
+"""What codes would ruin stays float."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,66 @@
+"""A detector joins boxes of hundreds of pixels with scores below one: under one scale every score is zero.
+
+    y = Concat(boxes in [0, 640], scores in [0, 1]):   step 640 / 255 = 2.5
+
+Behind such a Concat nothing computes any more, so nothing is lost where it stays float: the parts keep scales of their
+own, and the output has none.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ort_vitis_plugin.api import RESHAPES, Graph, Run, Stage, transform
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+LEAST_BITS = 3  # of a part: with fewer its values are one or two steps
+JOINS_OR_MOVES = RESHAPES | {"Concat", "Identity", "Slice", "Split", "Transpose"}
+
+
+def leaving(graph: Graph, nodes: list[NodeProto]) -> list[NodeProto]:
+    """The nodes that only move values, and whose results only leave the model; in order."""
+    found: dict[int, NodeProto] = {}
+
+    def leaves(tensor: str) -> bool:
+        readers = graph.consumers(tensor)
+        return all(id(reader) in found for reader in readers) and (bool(readers) or tensor in graph.outputs)
+
+    for node in reversed(nodes):
+        if node.op_type in JOINS_OR_MOVES and all(leaves(tensor) for tensor in node.output if tensor):
+            found[id(node)] = node
+    return list(found.values())[::-1]
+
+
+def reach(graph: Graph, run: Run, tensor: str) -> float:
+    """The largest magnitude of a tensor; 0 where it is unknown."""
+    array = graph.array(tensor) if graph.is_constant(tensor) else None
+    if array is not None:
+        return float(np.abs(array).max(initial=0.0)) if array.dtype.kind == "f" else 0.0
+    sketch = run.statistics.get(tensor) if run.statistics is not None else None
+    return sketch.abs_max if sketch is not None else 0.0
+
+
+@transform("FloatFarOutput", stage=Stage.AFTER_CALIBRATION)
+def float_far_output(graph: Graph, run: Run | None = None) -> int:
+    """Leave a Concat at the end of the model float whose parts lie so far apart that one scale would erase some."""
+    if run is None or not run.activation.is_integer:
+        return 0
+    bits = run.activation.bits
+    far: set[str] = set()
+    found = 0
+    for node in leaving(graph, graph.sorted()):
+        parts = [size for size in (reach(graph, run, tensor) for tensor in node.input) if 0 < size < np.inf]
+        apart = node.op_type == "Concat" and bool(parts) and max(parts) > min(parts) * 2 ** (bits - LEAST_BITS)
+        if not apart and far.isdisjoint(node.input):
+            continue
+        far.update(node.output)
+        if run.refusal(node) is None and node.name not in run.request.nodes_to_quantize:
+            reason = f"joins values up to {max(parts):.3g} and {min(parts):.3g}, which" if apart else "moves what"
+            run.excluded[node.name] = f"{reason} no scale of {bits} bits holds"
+            found += 1
+    return found

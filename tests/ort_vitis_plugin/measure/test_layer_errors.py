@@ -1,0 +1,120 @@
+"""Every quantized tensor against the float model's: names, order, and what each pair adds alone."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, numpy_helper
+
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
+from ort_vitis_plugin.data_readers import Feed
+from ort_vitis_plugin.errors import CalibrationError, ModelError
+from ort_vitis_plugin.measure.layer_errors import LayerError, layer_errors
+from tests.models import networks
+from tests.zoo.configurations import NPU_CNN
+
+
+@cache
+def quantized() -> ModelProto:
+    return quantize_static(networks.network("digits"), None, networks.reader("digits", 20), **NPU_CNN).model
+
+
+def errors(model: ModelProto, count: int = 8) -> list[LayerError]:
+    return layer_errors(networks.network("digits"), model, networks.digits("digits", count, 0).calibration)
+
+
+def test_worst_first_and_inputs_lose_nothing_before_them() -> None:
+    found = errors(quantized())
+    assert [error.through for error in found] == sorted(error.through for error in found)
+    known = {error.tensor: error for error in found}
+    (name,) = (value.name for value in quantized().graph.input)
+    assert known[name].through == pytest.approx(known[name].alone)
+    assert known[name].producer == ""
+    assert len(known) > 12
+    assert all(error.alone > 15 for error in found)
+
+
+class OnceReader:
+    """onnxruntime's interface and no more."""
+
+    def __init__(self) -> None:
+        self._rest = iter(networks.digits("digits", 8, 0).calibration)
+
+    def get_next(self) -> Feed | None:
+        return next(self._rest, None)
+
+
+READERS: dict[str, Callable[[], Any]] = {
+    "get_next": OnceReader,
+    "get_next and rewind": lambda: networks.reader("digits", 8),
+    "makes readers": lambda: OnceReader,
+    "generator": lambda: (feed for feed in networks.digits("digits", 8, 0).calibration),
+    "tuple": lambda: tuple(networks.digits("digits", 8, 0).calibration),
+}
+
+
+@pytest.mark.parametrize("made", READERS.values(), ids=READERS)
+def test_takes_every_reader_that_calibrates(made: Callable[[], Any]) -> None:
+    assert layer_errors(networks.network("digits"), quantized(), made()) == errors(quantized())
+
+
+def test_a_reader_that_has_calibrated_is_read_again() -> None:
+    reader = networks.reader("digits", 8)
+    while reader.get_next() is not None:
+        pass
+    assert layer_errors(networks.network("digits"), quantized(), reader) == errors(quantized())
+
+
+def test_without_samples_a_random_one_is_taken() -> None:
+    assert len(layer_errors(networks.network("digits"), quantized())) > 12
+
+
+def test_a_spoilt_scale_is_the_tensor_that_errs_alone() -> None:
+    spoilt = ModelProto()
+    spoilt.CopyFrom(quantized())
+    pairs = [node for node in spoilt.graph.node if node.op_type == "QuantizeLinear"]
+    victim = pairs[len(pairs) // 2]
+    for initializer in spoilt.graph.initializer:
+        if initializer.name == victim.input[1]:
+            scale = numpy_helper.to_array(initializer) * np.float32(64)
+            initializer.CopyFrom(numpy_helper.from_array(np.asarray(scale), initializer.name))
+    worst = min(errors(spoilt), key=lambda error: error.alone)
+    assert victim.name == f"{worst.tensor}_QuantizeLinear"
+    assert worst.alone < 15
+
+
+@pytest.mark.parametrize("quant_format", [VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron])
+def test_formats_of_our_own(quant_format: VitisQuantFormat) -> None:
+    model = quantize_static(
+        networks.network("digits"), None, networks.reader("digits", 20), quant_format, PowerOfTwoMethod.MinMSE
+    ).model
+    assert {error.tensor for error in errors(model)} & {value.name for value in model.graph.input}
+    assert all(error.alone > 15 for error in errors(model))
+
+
+def test_bfloat16_is_quantized_as_bfloat16() -> None:
+    model = quantize_static(
+        networks.network("digits"),
+        None,
+        networks.reader("digits", 4),
+        VitisQuantFormat.QDQ,
+        activation_type=VitisQuantType.QBFloat16,
+        weight_type=VitisQuantType.QBFloat16,
+    ).model
+    assert all(error.alone > 45 or math.isinf(error.alone) for error in errors(model))
+
+
+def test_models_without_a_tensor_in_common_are_refused() -> None:
+    with pytest.raises(ModelError, match="no quantized tensor in common"):
+        layer_errors(networks.network("digits"), networks.network("digits"), [])
+
+
+def test_no_sample_is_refused() -> None:
+    with pytest.raises(CalibrationError, match="no sample"):
+        errors(quantized(), 0)

@@ -1,0 +1,87 @@
+"""Types know their bits and limits; enums are those of the manuals."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnxruntime.quantization import QuantType
+
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
+from ort_vitis_plugin.errors import UnsupportedError
+from ort_vitis_plugin.numerics.qtypes import qtype, storage_dtype
+
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32"]
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_limits_are_numpys(name: str) -> None:
+    kind = qtype(f"Q{'UInt' if name[0] == 'u' else 'Int'}{name.strip('uint')}")
+    info = np.iinfo(name)
+    assert (kind.min, kind.max, kind.bits) == (info.min, info.max, info.bits)
+    assert storage_dtype(kind) == np.dtype(name)
+    assert kind.is_signed == (info.min < 0)
+    assert kind.is_wide == (info.bits > 8)
+
+
+def test_floats() -> None:
+    assert qtype("QFloat16").max == np.finfo(np.float16).max
+    assert float(qtype("QBFloat16").max) == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    assert storage_dtype(qtype("QBFloat16")) == ml_dtypes.bfloat16
+    assert not qtype("QFloat16").is_integer
+
+
+@pytest.mark.parametrize(
+    ("name", "symmetric", "reduced"),
+    [("QInt8", 0, (-64, 64)), ("QUInt8", 128, (0, 127)), ("QUInt16", 32768, (0, 32767)), ("QFloat16", 0, None)],
+)
+def test_zero_points_and_reduced_ranges(name: str, symmetric: int, reduced: tuple[int, int] | None) -> None:
+    kind = qtype(name)
+    assert kind.symmetric_zero_point() == symmetric
+    assert kind.limits(reduce_range=True) == (reduced or (kind.min, kind.max))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (QuantType.QInt8, "QInt8"),
+        (QuantType.QUInt16, "QUInt16"),
+        (VitisQuantType.QBFloat16, "QBFloat16"),
+        (onnx.TensorProto.UINT8, "QUInt8"),
+        ("QInt32", "QInt32"),
+        (qtype("QInt4"), "QInt4"),
+    ],
+)
+def test_a_type_is_known_by_all_its_names(given: object, name: str) -> None:
+    assert str(qtype(given)) == name
+
+
+@pytest.mark.parametrize("given", ["QInt7", 999, None, 1.5])
+def test_what_is_no_type_is_refused(given: object) -> None:
+    with pytest.raises(UnsupportedError, match="is not a quantization type"):
+        qtype(given)
+
+
+def test_enums_have_the_manuals_values() -> None:
+    assert {kind.name: kind.value for kind in VitisQuantType} == {
+        "QInt16": 3,
+        "QUInt16": 4,
+        "QInt32": 5,
+        "QUInt32": 6,
+        "QFloat16": 7,
+        "QBFloat16": 8,
+    }
+    assert (VitisQuantFormat.QDQ.value, VitisQuantFormat.FixNeuron.value) == (2, 3)
+    assert [method.name for method in PowerOfTwoMethod] == ["NonOverflow", "MinMSE"]
+    assert VitisQuantType.QInt16.bits == 16
+    assert VitisQuantType.QInt16.min == -32768
+    assert VitisQuantType.QUInt16.tensor_type == onnx.TensorProto.UINT16
+
+
+def test_enums_print_and_parse_their_names() -> None:
+    for kind in (*VitisQuantType, *VitisQuantFormat, *PowerOfTwoMethod):
+        assert type(kind).from_string(str(kind)) is kind
+    with pytest.raises(ValueError, match="did you mean QInt16"):
+        VitisQuantType.from_string("QInt61")

@@ -1,0 +1,112 @@
+"""Biases take back what rounding weights adds to the mean."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.onnx_io.sessions import open_session
+from tests.zoo.configurations import CPU, CPU_PER_CHANNEL, NPU_CNN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnx import ModelProto
+
+CHANNELS = 8
+Feeds = list[dict[str, "np.ndarray[Any, Any]"]]
+
+
+def convolution(group: int) -> ModelProto:
+    """One channel's weights are 100 times the others', which then have few steps."""
+    draw = np.random.default_rng(1)
+    w = draw.normal(size=(CHANNELS, CHANNELS // group, 3, 3)).astype(np.float32)
+    w[0] *= 100
+    b = draw.normal(size=CHANNELS).astype(np.float32)
+    shape = [1, CHANNELS, 12, 12]
+    value = helper.make_tensor_value_info
+    return helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Conv", ["x", "w", "b"], ["y"], "conv", group=group)],
+            "one",
+            [value("x", TensorProto.FLOAT, shape)],
+            [value("y", TensorProto.FLOAT, [1, CHANNELS, 10, 10])],
+            [numpy_helper.from_array(w, "w"), numpy_helper.from_array(b, "b")],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+
+
+def gemm() -> ModelProto:
+    draw = np.random.default_rng(2)
+    w = draw.normal(size=(16, CHANNELS)).astype(np.float32)
+    w[:, 0] *= 100
+    value = helper.make_tensor_value_info
+    return helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Gemm", ["x", "w", "b"], ["y"], "gemm")],
+            "one",
+            [value("x", TensorProto.FLOAT, [1, 16])],
+            [value("y", TensorProto.FLOAT, [1, CHANNELS])],
+            [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.ones(CHANNELS, np.float32), "b")],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+
+
+def samples(model: ModelProto) -> Feeds:
+    draw = np.random.default_rng(3)
+    shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    return [{"x": draw.uniform(2, 3, shape).astype(np.float32)} for _ in range(16)]
+
+
+def shifts(model: ModelProto, quantized: ModelProto, feeds: Feeds) -> np.ndarray[Any, Any]:
+    """Mean error of every channel but the large one, whose own steps are coarse."""
+    left, right = open_session(model), open_session(quantized)
+    error = np.mean([right.run(None, feed)[0] - left.run(None, feed)[0] for feed in feeds], axis=0)
+    return np.asarray(error.reshape(CHANNELS, -1).mean(axis=1)[1:])
+
+
+@pytest.mark.parametrize("model", [convolution(1), convolution(CHANNELS), gemm()], ids=["Conv", "depthwise", "Gemm"])
+def test_the_mean_comes_back(model: ModelProto, reader: Callable[[Feeds], Any]) -> None:
+    feeds = samples(model)
+    quantized = {
+        corrected: quantize_static(
+            model,
+            None,
+            reader(feeds),
+            **{
+                **CPU,
+                "extra_options": {
+                    "Target": "cpu",
+                    "BiasCorrection": corrected,
+                    "OpTypesToExcludeOutputQuantization": [model.graph.node[0].op_type],
+                },
+            },
+        )
+        for corrected in (False, True)
+    }
+    before, after = (np.abs(shifts(model, quantized[on].model, feeds)).max() for on in (False, True))
+    assert quantized[True].report.transforms["BiasCorrection"] == 1
+    assert after < before / 5, (before, after)
+
+
+@pytest.mark.parametrize("configuration", [NPU_CNN, CPU_PER_CHANNEL])
+def test_every_configuration_takes_it(configuration: dict[str, Any], reader: Callable[[Feeds], Any]) -> None:
+    model = convolution(1)
+    options = {**configuration["extra_options"], "BiasCorrection": True}
+    result = quantize_static(model, None, reader(samples(model)), **{**configuration, "extra_options": options})
+    assert result.report.transforms["BiasCorrection"] == 1
+    assert not result.report.violations
+
+
+def test_it_is_off_unless_asked_for(reader: Callable[[Feeds], Any]) -> None:
+    model = convolution(1)
+    assert "BiasCorrection" not in quantize_static(model, None, reader(samples(model)), **NPU_CNN).report.transforms

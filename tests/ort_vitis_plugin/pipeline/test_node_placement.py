@@ -1,0 +1,92 @@
+"""The report says per node why the NPU will not take it: the device's limits, and what the call made of it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static
+from ort_vitis_plugin.analysis.placement_forecast import forecast
+from ort_vitis_plugin.errors import UnsupportedError
+from ort_vitis_plugin.pipeline.node_placement import broken_rules
+from ort_vitis_plugin.testing import graph, random_feeds
+from ort_vitis_plugin.testing import plan as positions
+
+
+def network(size: str = "1, 3, 6, 6") -> ModelProto:
+    return graph(
+        f"""t (float[{size}] x) => (float[1, 4, 6, 6] y, float[1, 3, 6, 6] e)
+        {{ [conv] h = Conv<pads = [1, 1, 1, 1]>(x, w) [act] y = Relu(h) [exp] e = Exp(x) }}""",
+        17,
+        {"w": np.random.default_rng(1).standard_normal((4, 3, 3, 3)).astype(np.float32)},
+    )
+
+
+def placement(**arguments: Any) -> dict[str, str]:
+    model = network()
+    return quantize_static(model, None, [random_feeds(model)], enable_dpu=True, **arguments).report.placement
+
+
+def test_what_the_device_takes_is_not_listed() -> None:
+    assert set(placement()) == {"exp"}
+    assert "no Exp" in placement()["exp"]
+
+
+def test_a_wide_type_leaves_the_device() -> None:
+    wide = {"quant_format": VitisQuantFormat.QDQ, "activation_type": VitisQuantType.QInt16}
+    found = placement(**wide)
+    assert "wide type: x is QInt16" in found["conv"]
+
+
+def test_an_excluded_node_leaves_the_device() -> None:
+    assert placement(nodes_to_exclude=["conv"])["conv"] == "stays float: in nodes_to_exclude"
+
+
+def test_a_plain_target_forecasts_nothing() -> None:
+    model = network()
+    assert not quantize_static(model, None, [random_feeds(model)]).report.placement
+
+
+def test_a_rule_that_does_not_hold_is_named_at_its_node() -> None:
+    from dataclasses import replace
+
+    from ort_vitis_plugin.plan import Bound
+
+    planned = positions(network(), {"x": 5, "w": 7, "h": 20})
+    x, w, h = planned.positions("x", "w", "h")
+    bounds = [
+        replace(Bound(w + x - h, low=0, high=16), rule="AdjustShiftCut", node="conv"),
+        replace(Bound(x, low=5, high=5), rule="Holds", node="act"),
+    ]
+    broken = broken_rules(planned, bounds)
+    assert set(broken) == {"conv"}
+    assert "AdjustShiftCut" in broken["conv"]
+    assert "-8" in broken["conv"]
+
+
+def test_a_forecast_needs_no_samples() -> None:
+    reasons = {placed.node: placed.reason for placed in forecast(network())}
+    assert reasons["conv"] is None
+    assert reasons["exp"] is not None
+    assert "no Exp" in reasons["exp"]
+
+
+def test_a_forecast_of_a_dynamic_batch() -> None:
+    model = network("n, 3, 6, 6")
+    del model.graph.output[:]
+    del model.graph.value_info[:]
+    model.graph.output.extend(
+        graph("t (float x) => (float[n, 4, 6, 6] y, float[n, 3, 6, 6] e) { y = Relu(x) }").graph.output
+    )
+    reasons = {placed.node: placed.reason for placed in forecast(model)}
+    assert reasons["conv"] is not None
+    assert "dynamic shape" in reasons["conv"]
+
+
+def test_targets_without_a_forecast_say_so() -> None:
+    with pytest.raises(UnsupportedError, match="ipu_cnn"):
+        forecast(network(), "cpu")

@@ -1,0 +1,70 @@
+"""Plugins are found, blocked, and held to the hooks that exist."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pluggy
+import pytest
+
+from ort_vitis_plugin.api import hookimpl
+from ort_vitis_plugin.errors import PluginError, UnknownNameError
+from ort_vitis_plugin.plugin import hookspecs
+from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.manager import BUNDLED, new_manager
+
+
+def test_bundled_plugins_come_first_and_in_order(plugins: pluggy.PluginManager) -> None:
+    assert tuple(name for name, _ in plugins.list_name_plugin()) == BUNDLED
+    assert BUNDLED[0] == "ort_vitis_upstream"
+
+
+def test_managers_are_independent(plugins: pluggy.PluginManager) -> None:
+    plugins.register(SimpleNamespace(), "mine")
+    assert not new_manager(entry_points=False).has_plugin("mine")
+
+
+def test_blocked_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORT_VITIS_BLOCK", "ort_vitis_formats, ort_vitis_ipu")
+    manager = new_manager(entry_points=False, blocked=("ort_vitis_pow2",))
+    assert [name for name in BUNDLED if manager.has_plugin(name)] == ["ort_vitis_upstream", "ort_vitis_prepare"]
+    with pytest.raises(UnknownNameError, match="ipu_cnn is not a known target"):
+        Catalog(manager).target("ipu_cnn")
+
+
+def test_a_misspelt_hook_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Misspelt:
+        @hookimpl
+        def vitis_declares(self) -> list[object]:
+            return []
+
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.register(Misspelt(), "misspelt")
+    monkeypatch.setattr(pluggy, "PluginManager", lambda project: manager)
+    with pytest.raises(PluginError, match="vitis_declares"):
+        new_manager(entry_points=False)
+
+
+def test_hooks_are_three_and_documented() -> None:
+    hooks = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
+    assert [hook.__name__ for hook in hooks] == ["vitis_declare", "vitis_configure", "vitis_stage_done"]
+    assert all(hook.__doc__ for hook in hooks)
+
+
+def test_a_hook_may_take_fewer_arguments(plugins: pluggy.PluginManager) -> None:
+    seen: list[str] = []
+
+    class Watcher:
+        @hookimpl
+        def vitis_stage_done(self, stage: str) -> None:
+            seen.append(stage)
+
+        @hookimpl
+        def vitis_declare(self) -> list[object]:
+            return []
+
+    plugins.register(Watcher(), "watcher")
+    plugins.hook.vitis_stage_done(stage="load", run=None, value=None)
+    assert seen == ["load"]
+    assert Catalog(plugins).target("cpu").name == "cpu"
