@@ -6,8 +6,7 @@ Until then a pattern for tensors keeps none from being folded: it speaks of thos
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
@@ -15,7 +14,7 @@ from onnx import TensorProto
 from ..errors import OptionError
 from ..graph import inner_nodes
 from ..pipeline.subgraphs import is_enabled
-from ..request.renames import OVERRIDES, SELECTIONS, follow_node
+from ..request.renames import OVERRIDES, SELECTIONS, follow_node, follow_tensor
 from .name_patterns import GLOB, OP, TENSOR, Pattern, no_hit, parsed
 
 if TYPE_CHECKING:
@@ -28,46 +27,41 @@ FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorPr
 
 
 def resolve_nodes(graph: Graph, run: Run) -> None:
-    """Put the names of the nodes that they hit in the place of patterns in nodes_to_quantize and nodes_to_exclude.
+    """Let patterns in nodes_to_quantize and nodes_to_exclude stand for the names of the nodes that they hit.
 
     Raises:
         UnknownNameError: a pattern hits nothing.
         OptionError: patterns leave nothing to quantize.
     """
     inner = list(inner_nodes(graph)) if is_enabled(run) else []
-    nodes = [*graph, *(node for node in inner if node.name)]
-    existing = {node.name for node in nodes if node.name}
-    texts = [(text, argument) for argument in SELECTIONS for text in getattr(run.request, argument)]
-    if any(parsed(text, existing, argument) is not None for text, argument in texts):
+    existing = {node.name for node in (*graph, *inner) if node.name}
+    given = {argument: tuple(getattr(run.request, argument)) for argument in SELECTIONS}
+    # Each once, by the first argument that lists it: it means the same nodes in both.
+    texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument]}
+    found = {text: parsed(text, existing, argument) for text, argument in texts.items()}
+    patterns = {text: pattern for text, pattern in found.items() if pattern is not None}
+    if patterns:
         _name_nodes(graph)
-    any_selected = any(node.op_type in run.op_types for node in (*graph, *inner))
-    for argument in SELECTIONS:
-        _resolve_list(argument, nodes, existing, graph, run)
-    if run.report.patterns and any_selected and all(run.refusal(node) is not None for node in (*graph, *inner)):
-        patterns = ", ".join(run.report.patterns)
-        raise OptionError(f"nothing is left to quantize: {patterns} leaves every node float; narrow the pattern")
+        any_selected = any(node.op_type in run.op_types for node in (*graph, *inner))
+        nodes = [*graph, *(node for node in inner if node.name)]
+        for text, pattern in patterns.items():
+            names = _resolve(pattern, texts[text], nodes, graph, run)
+            run.report.patterns |= {f"{key} {text}": names for key, listed in given.items() if text in listed}
+        if any_selected and all(run.refusal(node) is not None for node in (*graph, *inner)):
+            said = ", ".join(run.report.patterns)
+            raise OptionError(f"nothing is left to quantize: {said} leaves every node float; narrow the pattern")
     _check_tensors(graph, run)
 
 
-def _resolve_list(argument: str, nodes: list[NodeProto], existing: Container[str], graph: Graph, run: Run) -> None:
-    listed: tuple[str, ...] = getattr(run.request, argument)
-    found: dict[str, None] = {}
-    for text in listed:
-        pattern = parsed(text, existing, argument)
-        if pattern is None:
-            found[text] = None
-            continue
-        hit = [node for node in nodes if _hits(pattern, node, graph)]
-        if not hit:
-            raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
-        names = _own_names(hit, nodes, graph, run)
-        run.report.patterns[f"{argument} {text}"] = list(names)
-        # What computes shapes is float anyway; named in the request it would have to be kept from folding.
-        found.update(dict.fromkeys([name for name, node in names.items() if _computes(node, graph)] or names))
-    if tuple(found) != listed:
-        # Nodes of one name that were parted above are in the request already.
-        parted = [name for name in getattr(run.request, argument) if name not in listed]
-        run.request = replace(run.request, **{argument: tuple(dict.fromkeys([*found, *parted]))})  # type: ignore[arg-type]
+def _resolve(pattern: Pattern, argument: str, nodes: list[NodeProto], graph: Graph, run: Run) -> list[str]:
+    """What a pattern hits; the request means these nodes from now on."""
+    hit = [node for node in nodes if _hits(pattern, node, graph)]
+    if not hit:
+        raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
+    names = _own_names(hit, nodes, graph, run)
+    # What computes shapes is float anyway; named in the request it would have to be kept from folding.
+    follow_node(run, pattern.text, *([name for name, node in names.items() if _computes(node, graph)] or names))
+    return list(names)
 
 
 def _name_nodes(graph: Graph) -> None:
@@ -114,7 +108,7 @@ def _computes(node: NodeProto, graph: Graph) -> bool:
 
 
 def resolve_tensors(graph: Graph, run: Run) -> None:
-    """Put the names of the tensors that they hit in the place of patterns in TensorQuantOverrides.
+    """Let patterns among the keys of TensorQuantOverrides stand for the tensors that they hit.
 
     A pattern hits tensors that are computed or fed; constants too where it begins with ``tensor:`` or ``re:``. A name
     goes before a pattern.
@@ -124,26 +118,18 @@ def resolve_tensors(graph: Graph, run: Run) -> None:
         OptionError: two patterns say different things of one tensor.
     """
     overrides: Mapping[str, Any] = run.options[OVERRIDES] or {}
-    patterns = _tensor_patterns(graph, run)
-    if not patterns:
-        return
-    found = {name: entry for name, entry in overrides.items() if name not in patterns}
     said: dict[str, str] = {}
-    for text, pattern in patterns.items():
+    for text, pattern in _tensor_patterns(graph, run).items():
         hit = list(_tensors(pattern, graph))
         if not hit:
             raise no_hit(pattern, OVERRIDES, "tensor that is left when the model is prepared", _all_tensors(graph))
         run.report.patterns[f"{OVERRIDES} {text}"] = hit
         for name in hit:
-            if name in overrides:
-                continue
-            if name in said and overrides[said[name]] != overrides[text]:
+            if name not in overrides and overrides[said.setdefault(name, text)] != overrides[text]:
                 raise OptionError(
                     f"{OVERRIDES}: {said[name]!r} and {text!r} say different things of {name}; name it itself"
                 )
-            said[name] = text
-            found[name] = overrides[text]
-    run.options = run.options.changed({OVERRIDES: found})
+        follow_tensor(run, text, *(name for name in hit if name not in overrides))
 
 
 def _tensor_patterns(graph: Graph, run: Run) -> dict[str, Pattern]:
