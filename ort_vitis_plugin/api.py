@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
-from .data_readers import CHANNELS_LAST
+from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
+from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
-from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
+from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
+from .lazy import lazily
 from .numerics.positions import nearest_position, position_of, scale_of
-from .numerics.qtypes import PowerOfTwoMethod, QType, VitisQuantFormat, VitisQuantType, qtype
-from .numerics.quantize import fake_quant
+from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
+from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
@@ -27,16 +32,22 @@ from .options.options import Option, OptionGroup, option
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
-from .planning.marker import PlannedQDQQuantizer
+from .planning.marker import Marker
+from .plugin.catalog import qtype
+from .plugin.context import Configuration, Context
 from .plugin.declarations import (
     Adjuster,
     Calibrator,
+    Correction,
     CustomOpLibrary,
     Declaration,
     Format,
     Fusion,
     ModelTransform,
+    Namespace,
     OpQuantizer,
+    Preset,
+    QuantizedType,
     ScaleFormat,
     Stage,
     Target,
@@ -47,10 +58,13 @@ from .plugin.declarations import (
 )
 from .plugin.hookspecs import hookimpl
 from .report.report import Report
-from .request.renames import follow_node, follow_tensor
-from .request.settings import Run, refusal
+from .request.settings import Settings
 from .selection.divisors import is_divisor
 from .sketch import Sketch
+
+if TYPE_CHECKING:
+    from .entry.quantize_static import settings_for
+    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
 
 __all__ = [
     "CHANNELS_LAST",
@@ -66,34 +80,46 @@ __all__ = [
     "CalibrationMethod",
     "Calibrator",
     "CallOptions",
+    "Configuration",
+    "Context",
+    "Correction",
     "CustomOpLibrary",
     "Declaration",
     "ErrorCurve",
     "Expression",
+    "Feed",
     "Format",
     "Fusion",
     "Graph",
+    "Marker",
     "ModelError",
     "ModelTransform",
+    "Namespace",
     "OpQuantizer",
     "Option",
     "OptionError",
     "OptionGroup",
+    "Pair",
+    "PairWriter",
     "Plan",
-    "PlannedQDQQuantizer",
+    "PlannedModel",
     "Position",
     "PowerOfTwoMethod",
+    "Preset",
     "QDQOperatorBase",
     "QType",
     "QuantFormat",
     "QuantType",
     "QuantizationError",
+    "QuantizedType",
     "Report",
     "Request",
     "Role",
-    "Run",
     "ScaleFormat",
+    "Scaling",
+    "Settings",
     "Sketch",
+    "Skip",
     "Stage",
     "Target",
     "TensorData",
@@ -105,6 +131,7 @@ __all__ = [
     "VitisQuantFormat",
     "VitisQuantType",
     "adjuster",
+    "along",
     "array_of",
     "attribute",
     "batch_norm_affine",
@@ -113,11 +140,12 @@ __all__ = [
     "check_model",
     "clip_bounds",
     "constant",
+    "dequantize",
     "discard",
+    "emit",
     "externalize",
     "fake_quant",
-    "follow_node",
-    "follow_tensor",
+    "fake_quantize",
     "fusion",
     "hookimpl",
     "integers",
@@ -129,17 +157,22 @@ __all__ = [
     "least",
     "made_by",
     "nearest_position",
+    "observe",
     "operands",
     "option",
+    "plan",
     "position_of",
+    "prepare",
     "qtype",
+    "quantize",
     "reduced_axes",
-    "refusal",
     "rename_captured",
     "rewire",
     "scalar",
     "scale_of",
     "set_values",
+    "settings_for",
+    "solve",
     "sqnr_db",
     "square_of",
     "store",
@@ -147,3 +180,28 @@ __all__ = [
     "transform",
     "with_constant",
 ]
+
+# They pull in the whole pipeline, which a plugin that only declares does not need.
+_LATER = {
+    "PlannedModel": "pipeline.callable_stages",
+    "emit": "pipeline.callable_stages",
+    "fake_quantize": "pipeline.callable_stages",
+    "observe": "pipeline.callable_stages",
+    "plan": "pipeline.callable_stages",
+    "prepare": "pipeline.callable_stages",
+    "settings_for": "entry.quantize_static",
+    "solve": "pipeline.callable_stages",
+}
+_later = lazily(__package__, _LATER)
+# Names of the release before, with what to write; they go with the next one.
+_OLD = {
+    "Run": ("Context", "Context (in steps) or Configuration (in Target.check and collectors)"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        new, advice = _OLD[name]
+        warnings.warn(f"ort_vitis_plugin.api.{name} is an old name; write {advice}", DeprecationWarning, stacklevel=2)
+        return globals()[new]
+    return _later(name)

@@ -9,7 +9,8 @@ check_plugin(my_plugin)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,13 +24,20 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from .graph import Graph
 from .numerics.qtypes import QType, qtype
 from .onnx_io.sessions import SILENT, session_options
+from .options.request import Request
 from .plan import Plan, Role, TensorPlan
+from .plugin.catalog import Catalog
 from .plugin.declarations import Transform, declared_options
+from .plugin.manager import new_manager
+from .request.call import Call
+from .request.ledger import Ledger
+from .request.settings import settings_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .request.settings import Run
+    from .plugin.context import Context
+    from .request.settings import Settings
 
     Tensors = dict[str, NDArray[Any]]
 
@@ -102,27 +110,71 @@ def run_model(
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
 
 
+def plain_context(*plugins: object, **options: object) -> Call:
+    """What a step sees of a call that selects nodes of every op type.
+
+    ``options`` are keys of extra_options, or fields of a Request (activation_type, nodes_to_exclude, op_types...);
+    ``plugins`` are registered beside the bundled ones. ``.report`` shows what the step noted, ``.ledger`` all of it.
+    """
+    settings = _every_op_type() if not plugins and not options else _settings(plugins, options)
+    return Call(settings, Ledger.opened(settings))
+
+
+@cache
+def _every_op_type() -> Settings:
+    return _settings((), {})
+
+
+@cache
+def _bundled() -> Catalog:
+    return Catalog(new_manager(entry_points=False))
+
+
+def _settings(plugins: Iterable[object], options: Mapping[str, object]) -> Settings:
+    catalog = _bundled()
+    if plugins:
+        manager = new_manager(entry_points=False)
+        for plugin in plugins:
+            manager.register(plugin)
+        catalog = Catalog(manager)
+    known = {entry.name for entry in fields(Request)}
+    arguments: dict[str, Any] = {
+        "model": "model.onnx",
+        "output": None,
+        "reader": None,
+        "quant_format": "QuantFormat.QDQ",
+        "calibrate_method": "MinMSE",
+        "activation_type": "QUInt8",
+        "weight_type": "QInt8",
+        "op_types": tuple(sorted({schema.name for schema in onnx.defs.get_all_schemas()})),
+        **{key: value for key, value in options.items() if key in known},
+    }
+    given = {key: value for key, value in options.items() if key not in known}
+    return settings_of(Request(given=given, **arguments), catalog)
+
+
 def check_transform(
     transform: Transform,
     model: ModelProto,
-    run: Run | None = None,
+    context: Context | None = None,
     *,
     tolerance: float = 0.0,
     feeds: Mapping[str, NDArray[Any]] | None = None,
 ) -> ModelProto:
-    """Hold a transform to its contract and return the transformed model.
+    """Hold a transform to its contract and return the transformed model; ``context`` is what the step sees of a call.
 
     A second run rewrites nothing; the argument is not touched; inputs that remain, and outputs, keep names, types
     and shapes; the full checker accepts the result; float outputs agree within ``tolerance`` times the output's
     largest value, with ORT's optimization off and on (unless the transform ``changes_function``).
     """
+    context = context or plain_context()
     before = model.SerializeToString(deterministic=True)
     edited = Graph(model)
-    rewrites = transform(edited, run)
+    rewrites = transform(edited, context)
     assert rewrites >= 0, f"{transform.key} counts {rewrites} rewrites"
     result = edited.to_model()
     assert model.SerializeToString(deterministic=True) == before, f"{transform.key} edits the caller's model"
-    assert transform(Graph(result), run) == 0, f"{transform.key} rewrites its own result again"
+    assert transform(Graph(result), context) == 0, f"{transform.key} rewrites its own result again"
     assert list(result.graph.output) == list(model.graph.output), f"{transform.key} changes the graph's outputs"
     inputs = {value.name: value for value in model.graph.input}
     for value in result.graph.input:
@@ -184,9 +236,6 @@ def check_plugin(module: ModuleType | object) -> list[Any]:
     Misspelt hooks, things that are no declaration, options whose default is not of their type, missing
     documentation and clashes with other plugins are errors.
     """
-    from .plugin.catalog import Catalog
-    from .plugin.manager import new_manager
-
     manager = new_manager(entry_points=False)
     name = getattr(module, "__name__", type(module).__name__)
     if not manager.is_registered(module):

@@ -14,7 +14,8 @@ from ..pipeline.fixed_shapes import open_inputs
 from ..pipeline.stages import load, normalize, prepare, simulate
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.device_causes import Cause, causes
-from ..request.settings import Run
+from ..request.call import Call
+from ..request.settings import PRESET_ARGUMENTS
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -68,19 +69,19 @@ def forecast_of(
     placement = catalog.target(target).placement
     if placement is None:
         raise UnsupportedError(f"the target {target} has no forecast; `ort-vitis forecast --preset ipu_cnn` has one")
-    recommended = catalog.target(target).recommended
     request = Request(
         model=model,
         output=None,
         reader=None,
-        quant_format=recommended["quant_format"],
-        calibrate_method=recommended["calibrate_method"],
-        activation_type=recommended["activation_type"],
-        weight_type=recommended["weight_type"],
-        given={"Target": target, **({"FixShapes": dict(fix_shapes)} if fix_shapes else {})},
+        quant_format="QuantFormat.QDQ",
+        calibrate_method="MinMSE",
+        activation_type="QInt8",
+        weight_type="QInt8",
+        given={"Preset": target, "Target": target, **({"FixShapes": dict(fix_shapes)} if fix_shapes else {})},
+        default=frozenset(PRESET_ARGUMENTS),
     )
-    run = Run(request, catalog)
-    graph = simulate(run, prepare(run, normalize(run, load(run))))
+    call = Call.of(request, catalog)
+    graph = simulate(call, prepare(call, normalize(call, load(call))))
     device = graph.device_nodes
     placements = tuple(
         Placement(node.name, node.op_type, None if node.name in device else placement(graph, node))

@@ -18,20 +18,18 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from onnxruntime.quantization.calibrate import CalibrationMethod
 
-from ..errors import CalibrationError, OptionError, UnsupportedError
+from ..errors import CalibrationError
 from ..sketch import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import DTypeLike, NDArray
-
-    from ..request.settings import Run
 
 OUR_KEY = "ort_vitis_plugin"
 _ANEW = "delete it to calibrate anew, or name another file"
@@ -48,36 +46,9 @@ class StoredRange:
     sketch: Sketch
 
 
-def range_file(run: Run) -> Path | None:
-    """The file of the request's calibration_cache_path."""
-    given = run.call.calibration_cache_path
-    return Path(given) if given is not None else None
-
-
-def check_range_file(run: Run) -> None:
-    """Refuse, before any work, a file that does not fit the request."""
-    path = range_file(run)
-    if path is None:
-        return
-    method = run.method.key
-    if not isinstance(method, CalibrationMethod):
-        raise UnsupportedError(
-            f"calibration_cache_path={str(path)!r} keeps ranges of onnxruntime's methods, but calibrate_method is "
-            f"{method}; extra_options={{'CalibrationCache': ...}} names a file that serves every method"
-        )
-    if run.options["EnableSubgraph"]:
-        raise UnsupportedError(
-            f"calibration_cache_path={str(path)!r} has no ranges of tensors inside If, Loop and Scan; with "
-            "EnableSubgraph use extra_options={'CalibrationCache': ...}"
-        )
-    if path.exists():
-        if run.request.calibration is not None:
-            raise OptionError(f"calibration and calibration_cache_path={str(path)!r} both give ranges; leave one out")
-        read_ranges(path, method)
-    elif run.request.reader is None and run.request.calibration is None:
-        raise CalibrationError(
-            f"there is no calibration_data_reader, and calibration_cache_path {path} does not exist; give one of them"
-        )
+def keeps_ranges_of(method: object) -> TypeGuard[CalibrationMethod]:
+    """Whether the file has a place for a method's ranges: for those of onnxruntime's own."""
+    return isinstance(method, CalibrationMethod)
 
 
 def read_ranges(path: Path, method: CalibrationMethod) -> dict[str, StoredRange]:

@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
         description="Statistics of every float tensor in one file, from which any method and type reads its ranges. "
         "What prepares the model (preset, --cle, converters) must be the same when the file is used.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
     add_data(parser, required=True)
@@ -30,7 +30,7 @@ def add(verbs: Any) -> None:
     add_configuration(parser)
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Calibrate, write whole or not at all."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 def add(verbs: Any) -> None:
     """Declare the verbs."""
     options: argparse.ArgumentParser = verbs.add_parser("options", help="list every option key", description="Options.")
-    options.set_defaults(answer=answer_options)
+    options.set_defaults(run=run_options)
     options.add_argument("word", nargs="?", default="", help="only keys and descriptions that contain this word")
     plugins: argparse.ArgumentParser = verbs.add_parser("plugins", help="list plugins and what they declare")
-    plugins.set_defaults(answer=answer_plugins)
+    plugins.set_defaults(run=run_plugins)
     explain: argparse.ArgumentParser = verbs.add_parser(
         "explain",
         help="which plugin supplies a name, and whom it shadows",
         description="A name is a target, format, method, step, rule, op type or option key.",
     )
-    explain.set_defaults(answer=answer_explain)
+    explain.set_defaults(run=run_explain)
     explain.add_argument("name", metavar="NAME")
 
 
@@ -40,7 +40,7 @@ def distribution(manager: pluggy.PluginManager, plugin: str) -> str:
     return f"ort-vitis-plugin {__version__}" if bundled else "registered by this program"
 
 
-def answer_options(arguments: argparse.Namespace) -> int:
+def run_options(arguments: argparse.Namespace) -> int:
     """Key, type, default, needs, documentation."""
     from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.report.tables import table, wide_console
@@ -61,7 +61,7 @@ def answer_options(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def answer_plugins(arguments: argparse.Namespace) -> int:
+def run_plugins(arguments: argparse.Namespace) -> int:
     """Each plugin with its distribution and the number of its declarations, first called first."""
     from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.report.tables import table, wide_console
@@ -78,7 +78,7 @@ def answer_plugins(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def answer_explain(arguments: argparse.Namespace) -> int:
+def run_explain(arguments: argparse.Namespace) -> int:
     """The winner of a name first, then those it shadows."""
     from ort_vitis_plugin.plugin.catalog import full_name, shared_catalog
     from ort_vitis_plugin.plugin.declarations import declared_options

@@ -59,12 +59,12 @@ def add(verbs: Any) -> None:
     """Declare the verbs."""
     for verb, (home, takes, text) in CONVERTERS.items():
         parser: argparse.ArgumentParser = verbs.add_parser(verb, help=text, description=text)
-        parser.set_defaults(answer=answer, home=home, takes=takes)
+        parser.set_defaults(run=run, home=home, takes=takes)
         _files(parser)
         if takes == "domain":
             parser.add_argument("--domain", default="com.vai.quantize", help="the domain that the ops shall have")
     parser = verbs.add_parser("preprocess", help="onnxruntime's quant_pre_process: shapes and graph optimization")
-    parser.set_defaults(answer=answer_preprocess)
+    parser.set_defaults(run=run_preprocess)
     _files(parser)
     parser.add_argument("--skip-optimization", action="store_true")
     parser.add_argument("--skip-symbolic-shape", action="store_true")
@@ -99,7 +99,7 @@ def save(model: ModelProto, output: str, source: str, *, external_data: bool) ->
     print(f"written: {path}")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Convert, say what was done, write."""
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.report.report import Report
@@ -118,7 +118,7 @@ def answer(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def answer_preprocess(arguments: argparse.Namespace) -> int:
+def run_preprocess(arguments: argparse.Namespace) -> int:
     """Run quant_pre_process on a copy, then write."""
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.pipeline.preprocess import preprocess

@@ -14,11 +14,11 @@ def add(verbs: Any) -> None:
         help="quantize the bundled network and compare",
         description="Quantize a bundled, trained network with the configuration recommended for CNNs on the NPU.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("-o", "--output", metavar="OUT", help="keep the quantized model in this file")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Quantize the demo network; print accuracy before and after, SQNR of the logits, and sizes."""
     import numpy as np
     import onnx
@@ -28,17 +28,13 @@ def answer(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.entry.quantize_static import quantize_static
     from ort_vitis_plugin.numerics.sqnr import sqnr_db
     from ort_vitis_plugin.onnx_io.sessions import open_session
-    from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.report.tables import table, wide_console
 
-    recommended: dict[str, Any] = dict(shared_catalog().target("ipu_cnn").recommended)
     result = quantize_static(
         data.model_path(),
         arguments.output,
         data.calibration_reader(),
-        enable_dpu=True,
-        extra_options={"ActivationSymmetric": True},
-        **recommended,
+        extra_options={"Preset": "ipu_cnn"},
     )
     result.report.print()
     sessions = [open_session(model, [custom_ops.register]) for model in (onnx.load(data.model_path()), result.model)]

@@ -11,12 +11,12 @@ from typing import Any
 def add(verbs: Any) -> None:
     """Declare the verb."""
     parser: argparse.ArgumentParser = verbs.add_parser("docs", help="write the generated tables of README.md")
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a table is stale")
     parser.add_argument("--root", metavar="FOLDER", help="the source checkout (default: that of this package)")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Rewrite the blocks between the markers, or only check them."""
     from ort_vitis_plugin.reference.tables import stale_blocks, write_blocks
 

@@ -16,14 +16,14 @@ def add(verbs: Any) -> None:
         help="write what the quantized tensors hold",
         description="Integer codes of weights and activations for the first sample, as .bin and .txt, and an index.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="QUANTIZED", help="the quantized model")
     parser.add_argument("-o", "--output", metavar="FOLDER", default="dump_results", help="default: dump_results")
     add_data(parser, otherwise="the first sample is run; default: a random one")
     parser.add_argument("--float", action="store_true", help="write the floats of every node's outputs too")
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run the first sample and write the files."""
     from ort_vitis_plugin.analysis.dump import dump_model
 

@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
         description="SQNR of each quantized tensor, worst first: through all that is quantized before it, and of its "
         "own pair alone. Say how the model was quantized (preset, --cle, ...): the float model is prepared likewise.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
     add_data(parser, otherwise="default: one random sample")
@@ -28,7 +28,7 @@ def add(verbs: Any) -> None:
     add_configuration(parser)
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per tensor."""
     from ort_vitis_plugin.entry.quantize_static import prepared
     from ort_vitis_plugin.measure.layer_errors import layer_errors

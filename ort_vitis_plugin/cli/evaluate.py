@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
     parser: argparse.ArgumentParser = verbs.add_parser(
         "evaluate", help="compare a quantized model with its float model", description="SQNR of each output."
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
     add_data(parser, otherwise="default: one random sample. Class folders of pictures are labels")
@@ -42,7 +42,7 @@ def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: Calibration
         wide_console().print(text, highlight=False)
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per output."""
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
     from ort_vitis_plugin.measure.evaluate import compare

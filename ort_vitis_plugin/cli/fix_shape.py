@@ -18,14 +18,14 @@ def add(verbs: Any) -> None:
         description="A device takes nodes whose sizes are known beforehand. What follows from the sizes is inferred "
         "through the model; without flags the open sizes are listed.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the model")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write")
     parser.add_argument("--external-data", action="store_true", help="write the weights to a file of their own")
     add_shapes(parser)
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Fix, write, and say what is still open; or only say it."""
     from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.onnx_io.load import load_model

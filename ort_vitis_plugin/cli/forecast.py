@@ -16,14 +16,14 @@ def add(verbs: Any) -> None:
         help="which nodes the device will take",
         description="The model is prepared as for quantization; no sample is run.",
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("--preset", metavar="TARGET", default="ipu_cnn", help="the target (default: ipu_cnn)")
     parser.add_argument("--all", action="store_true", help="list every node")
     add_shapes(parser)
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Why nodes stay away from the device and what to do about it, and a count."""
     from ort_vitis_plugin.analysis.placement_forecast import forecast_of
     from ort_vitis_plugin.plugin.catalog import shared_catalog

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", OptionWarning)
         warnings.showwarning = _show_warning
         try:
-            return int(arguments.answer(arguments))
+            return int(arguments.run(arguments))
         except QuantizationError as error:
             print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
             return 1

@@ -47,7 +47,7 @@ def add(verbs: Any) -> None:
     parser: argparse.ArgumentParser = verbs.add_parser(
         "quantize", help="quantize a float model", description="Quantize a float ONNX model with calibration samples."
     )
-    parser.set_defaults(answer=answer)
+    parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model, an .onnx file")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
     add_data(parser, otherwise="without it one random sample calibrates, for trying out only")
@@ -61,8 +61,8 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     """The arguments that say how to quantize."""
     parser.add_argument(
         "--preset",
-        metavar="TARGET",
-        help="ipu_cnn, ipu_transformer, cpu, or a plugin's target, with the configuration recommended for it "
+        metavar="NAME",
+        help="ipu_cnn, ipu_transformer, cpu, or a plugin's: a named configuration, over which what else is given wins "
         "(default: what quantize_static does by default)",
     )
     parser.add_argument(
@@ -86,15 +86,11 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 
 def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, Any]:
-    """Keyword arguments of quantize_static: the preset's recommendation, and over it what the flags say."""
+    """Keyword arguments of quantize_static: the preset's name, and what the flags say."""
     given = parse_options(arguments.option, catalog.options)
     keywords: dict[str, Any] = {}
     if arguments.preset is not None:
-        recommended = dict(catalog.target(arguments.preset).recommended)
-        for _, argument, _ in NAMED:
-            if argument in recommended:
-                keywords[argument] = recommended.pop(argument)
-        given = {"Target": arguments.preset, **recommended, **given}
+        given = {"Preset": arguments.preset, **given}
     if shapes := given_shapes(arguments):
         given = {**given, "FixShapes": shapes}
     for _, argument, _ in (*NAMED, *LISTS, *SWITCHES):
@@ -104,7 +100,7 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
     return {**keywords, "optimize_model": arguments.optimize_model, "extra_options": given}
 
 
-def answer(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Quantize, write, show."""
     from ort_vitis_plugin.entry.quantize_static import quantize_static
     from ort_vitis_plugin.plugin.catalog import shared_catalog

@@ -1,58 +1,72 @@
-"""The planned pairs become nodes and initializers; names are those that other tools rely on."""
+"""Planned pairs become nodes and initializers; names are those that other tools rely on."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 from ..graph import subgraphs
 from ..graph.clip_limits import clip_limits
-from ..numerics.qtypes import INT32, QType, storage_dtype
-from ..numerics.quantize import along, quantize
-from ..plan import Plan, Role, TensorPlan
+from ..plan import TensorPlan
 from ..plan.int32_bias import by_channel
 from . import clip_metadata
+from .pair_writer import CONVERT, Pair
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..graph import Skip
+    from ..plan import Conversion, Int32Bias, Plan
+    from ..plan.marks import Marks
+    from .pair_writer import PairWriter
 
 
 # onnxruntime carries a pair on through these, and aborts the process where it then meets a body that reads the tensor.
 CARRYING = frozenset({"MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
 
 
-class Emission:
-    """Writes one plan into one graph."""
+class Emitter:
+    """Writes one plan into its graph: where pairs stand and who reads them is decided here, how they look by a writer.
 
-    def __init__(self, quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
-        self.q, self.plan, self.graph = quantizer, plan, quantizer.graph
-        self.domains: set[str] = set()
-        self._parameters: dict[tuple[str, str, bool], tuple[str, str]] = {}
+    ``qdq_model`` is the written model as its writer gets it, before operators take the place of pairs.
+    """
+
+    def __init__(self, plan: Plan, marks: Marks, writer: PairWriter) -> None:
+        self.plan, self.marks, self.writer = plan, marks, writer
+        self.graph = plan.graph
+        self.qdq_model: ModelProto | None = None
         self._clamps: dict[tuple[int, int], tuple[NodeProto, clip_metadata.Limits]] = {}
 
-    def emit(self) -> ModelProto:
+    def emit(self, skips: list[Skip]) -> ModelProto:
+        """The written model; ``skips`` takes what the writer declined, and why."""
         for node in self.plan.removed.values():
             self._remove(node)
         for planned in list(self.plan):
             if planned.derived is not None:
-                self._int32_bias(planned)
+                self._int32_bias(planned, planned.derived)
             elif self.graph.is_constant(planned.name):
                 self._constant(planned)
             else:
                 self._activation(planned)
         model = self.graph.write_back()
-        for domain in sorted(self.domains):
-            if domain and all(entry.domain != domain for entry in model.opset_import):
-                model.opset_import.append(helper.make_opsetid(domain, 1))
+        self._define(model)
         clamps = {producer.output[at]: limits for (_, at), (producer, limits) in self._clamps.items()}
         clip_metadata.keep(model, clamps)
-        return model
+        self.qdq_model = model
+        return self.writer.finish(model, skips)
+
+    def _define(self, model: ModelProto) -> None:
+        """Import the domains of the pairs, and add the functions that define their operators."""
+        domains = sorted(self.writer.domains)
+        for domain in domains:
+            if domain and all(entry.domain != domain for entry in model.opset_import):
+                model.opset_import.append(helper.make_opsetid(domain, 1))
+        known = {(function.domain, function.name) for function in model.functions}
+        needed = [function for function in self.writer.functions() if function.domain in domains]
+        model.functions.extend(function for function in needed if (function.domain, function.name) not in known)
 
     # ------------------------------------------------------------------ one tensor
 
@@ -62,18 +76,19 @@ class Emission:
         for reader in [reader for reader in readers if self._carries_into_a_body(reader)]:
             readers.remove(reader)
             self._read(reader, name, source)
-        owner = self._owner(planned)
+        parameters = self.plan.of(name) or planned
+        target = name if is_output else ""
         if planned.conversion is not None:
-            self._converted(planned, owner, source, readers, is_output)
+            self._converted(Pair(name, parameters, source, target), planned.conversion, readers)
             return
-        if self.q.dedicated_qdq_pair and len(readers) + is_output > 1:
+        if self.marks.dedicated_pairs and len(readers) + is_output > 1:
             for number, reader in enumerate(readers, 1):
-                end = self._pair(planned, owner, source, "", f"_{number}")
+                end = self.writer.write_pair(Pair(name, parameters, source, suffix=f"_{number}"))
                 self._read(reader, name, end)
             if is_output:
-                self._pair(planned, owner, source, name, f"_{len(readers) + 1}")
+                self.writer.write_pair(Pair(name, parameters, source, name, f"_{len(readers) + 1}"))
             return
-        end = self._pair(planned, owner, source, name if is_output else "", "")
+        end = self.writer.write_pair(Pair(name, parameters, source, target))
         for reader in readers:
             self._read(reader, name, end)
 
@@ -96,45 +111,34 @@ class Emission:
         self.graph.describe(source, self.graph.element_type(name), self.graph.shape(name))
         return source, readers, True
 
-    def _converted(
-        self, planned: TensorPlan, owner: TensorPlan, source: str, readers: list[NodeProto], is_output: bool
-    ) -> None:
+    def _converted(self, pair: Pair, conversion: Conversion, readers: list[NodeProto]) -> None:
         """Readers of the other type get a second pair behind the first."""
-        conversion = planned.conversion
-        assert conversion is not None
         takes = [reader for reader in readers if conversion.receivers is None or reader.name in conversion.receivers]
         keeps = [reader for reader in readers if reader not in takes]
-        first = self._pair(planned, owner, source, planned.name if is_output else "", "")
-        other = TensorPlan(planned.name, planned.role, conversion.kind, conversion.scale, conversion.zero_point)
-        second = self._pair(other, other, first, "", "_convert")
+        first = self.writer.write_pair(pair)
+        role = pair.parameters.role
+        other = TensorPlan(pair.tensor, role, conversion.kind, conversion.scale, conversion.zero_point)
+        second = self.writer.write_pair(Pair(pair.tensor, other, first, suffix=CONVERT))
         for reader in keeps:
-            self._read(reader, planned.name, first)
+            self._read(reader, pair.tensor, first)
         for reader in takes:
-            self._read(reader, planned.name, second)
+            self._read(reader, pair.tensor, second)
 
     def _constant(self, planned: TensorPlan) -> None:
+        """Nodes left float keep reading the float constant."""
         name = planned.name
-        readers = [node for node in self.graph.consumers(name) if self._takes_quantized(node)]
+        readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
         array = self.graph.array(name)
         assert array is not None
-        if self.q.keeps_float_weights(planned.kind) or self.q.fuses_pairs or not planned.kind.is_integer:
-            end = self._pair(planned, planned, name, "", "")
-        else:
-            stored = self._store(f"{name}_quantized", self._codes(planned, array), planned.kind)
-            end = self._dequantize(planned, planned, stored, "", "")
+        end = self.writer.write_constant(planned, array)
         for reader in readers:
             self._read(reader, name, end)
 
-    def _takes_quantized(self, node: NodeProto) -> bool:
-        """Nodes left float keep reading the float constant."""
-        return node.name in self.q.marked_nodes
-
-    def _int32_bias(self, planned: TensorPlan) -> None:
-        """round(b / (x * w * beta)) in int32; the dequantize node writes the bias's own name."""
-        name, derived = planned.name, planned.derived
-        array = self.graph.array(name)
-        x, w = self.plan.of(derived.x) if derived else None, self.plan.of(derived.w) if derived else None
-        if array is None or derived is None or x is None or w is None:
+    def _int32_bias(self, planned: TensorPlan, derived: Int32Bias) -> None:
+        """Its scale is x * w * beta, as these are now."""
+        array = self.graph.array(planned.name)
+        x, w = self.plan.of(derived.x), self.plan.of(derived.w)
+        if array is None or x is None or w is None:
             return
         scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta
         if scale.ndim == 1:
@@ -143,30 +147,7 @@ class Emission:
                 scale = np.tile(scale, len(rows))
             else:
                 array = rows
-        info = np.iinfo(np.int32)
-        codes = np.clip(np.rint(array.astype(np.float64) / scale), info.min, info.max).astype(np.int32)
-        axis = array.ndim - 1 if scale.ndim else None
-        own = TensorPlan(
-            f"{name}_quantized", Role.BIAS, INT32, scale.astype(np.float32), np.zeros(scale.shape, np.int64), axis
-        )
-        is_half = array.dtype == np.float16
-        source = self._store(f"{name}_quantized", codes, INT32)
-        readers = self.graph.consumers(name)
-        del self.graph.initializers[name]
-        target = self.graph.unique(f"{name}_DequantizeLinear_Output") if is_half else name
-        self._node(
-            self.q.operator(INT32, dequantize=True),
-            own,
-            own,
-            source,
-            target,
-            f"{name}_DequantizeLinear",
-            force_float32=is_half,
-        )
-        if is_half:
-            self.graph.make("Cast", [target], [name], f"{name}_Cast", to=TensorProto.FLOAT16)
-        self.graph.describe(name, TensorProto.FLOAT16 if is_half else TensorProto.FLOAT, array.shape)
-        assert readers
+        self.writer.write_bias(planned.name, array, scale)
 
     def _remove(self, node: NodeProto) -> None:
         """The producer writes what the activation wrote."""
@@ -179,108 +160,5 @@ class Emission:
         self.graph.remove(node)
         self.graph.set_outputs(producer, [y if tensor == x else tensor for tensor in producer.output])
 
-    # ------------------------------------------------------------------ nodes
-
-    def _pair(self, planned: TensorPlan, owner: TensorPlan, source: str, target: str, suffix: str) -> str:
-        """Quantize and dequantize ``source``; returns the name of the result."""
-        name = planned.name
-        quantize_op = self.q.operator(owner.kind, dequantize=False)
-        if self.q.fuses_pairs:
-            end = target or self.graph.unique(f"{name}_DequantizeLinear_Output{suffix}")
-            self._node(
-                self.q.quantize_op, planned, owner, source, end, f"{name}_DequantizeLinear{suffix}", suffix=suffix
-            )
-            self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
-            return end
-        if self._is_half_concat(source):
-            return self._pair_between_casts(planned, owner, source, target, suffix)
-        middle = self.graph.unique(f"{name}_QuantizeLinear_Output{suffix}")
-        self._node(quantize_op, planned, owner, source, middle, f"{name}_QuantizeLinear{suffix}", suffix=suffix)
-        self.graph.describe(middle, planned.kind.element_type, self.graph.shape(name))
-        return self._dequantize(planned, owner, middle, target, suffix)
-
-    def _is_half_concat(self, tensor: str) -> bool:
-        """onnxruntime fuses a Concat between pairs into QLinearConcat, which it has for float32 alone."""
-        maker = self.graph.producer(tensor)
-        is_half = self.graph.element_type(tensor) == TensorProto.FLOAT16
-        return maker is not None and maker.op_type == "Concat" and is_half
-
-    def _pair_between_casts(self, planned: TensorPlan, owner: TensorPlan, source: str, target: str, suffix: str) -> str:
-        """A pair of float32 for a float16 tensor."""
-        name, shape = planned.name, self.graph.shape(planned.name)
-        wide, codes, back = (
-            self.graph.unique(f"{name}_{part}{suffix}")
-            for part in ("QuantizeLinear_Input", "QuantizeLinear_Output", "DequantizeLinear_Output")
-        )
-        end = target or self.graph.unique(f"{name}_Cast_Output{suffix}")
-        types = {wide: TensorProto.FLOAT, codes: owner.kind.element_type, back: TensorProto.FLOAT}
-        self.graph.make("Cast", [source], [wide], f"{name}_Cast{suffix}", to=TensorProto.FLOAT)
-        for dequantize, x, y in ((False, wide, codes), (True, codes, back)):
-            operator = self.q.operator(owner.kind, dequantize=dequantize)
-            self._node(operator, planned, owner, x, y, f"{name}_{operator}{suffix}", suffix=suffix, force_float32=True)
-        self.graph.make("Cast", [back], [end], f"{name}_Cast{suffix}", to=TensorProto.FLOAT16)
-        for tensor, kind in {**types, end: TensorProto.FLOAT16}.items():
-            self.graph.describe(tensor, kind, shape)
-        return end
-
-    def _dequantize(self, planned: TensorPlan, owner: TensorPlan, source: str, target: str, suffix: str) -> str:
-        name = planned.name
-        end = target or self.graph.unique(f"{name}_DequantizeLinear_Output{suffix}")
-        dequantize_op = self.q.operator(owner.kind, dequantize=True)
-        self._node(dequantize_op, planned, owner, source, end, f"{name}_DequantizeLinear{suffix}", suffix=suffix)
-        if end != name:
-            self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
-        return end
-
-    def _node(
-        self,
-        op_type: str,
-        planned: TensorPlan,
-        owner: TensorPlan,
-        source: str,
-        target: str,
-        node_name: str,
-        *,
-        suffix: str = "",
-        force_float32: bool = False,
-    ) -> None:
-        domain = self.q.domain(planned.kind)
-        self.domains.add(domain)
-        attributes: dict[str, Any] = dict(self.q.pair_attributes(owner))
-        if owner.axis is not None:
-            attributes["axis"] = owner.axis
-        is_half = self.graph.element_type(planned.name) == TensorProto.FLOAT16 and not force_float32
-        scale, zero = self._scale_and_zero(owner, suffix if suffix == "_convert" else "", is_half=is_half)
-        self.graph.make(op_type, [source, scale, zero], [target], node_name, domain=domain or None, **attributes)
-
-    def _scale_and_zero(self, owner: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, str]:
-        key = (owner.name, suffix, is_half)
-        if key not in self._parameters:
-            dtype = np.float16 if is_half else np.float32
-            scale = self.graph.add_initializer(f"{owner.name}_scale{suffix}", owner.scale.astype(dtype))
-            zero = self._store(f"{owner.name}_zero_point{suffix}", owner.zero_point, owner.kind)
-            self._parameters[key] = (scale, zero)
-        return self._parameters[key]
-
-    def _owner(self, planned: TensorPlan) -> TensorPlan:
-        return self.plan.of(planned.name) or planned
-
-    def _codes(self, planned: TensorPlan, array: NDArray[Any]) -> NDArray[np.int64]:
-        scale = along(planned.scale, array.ndim, planned.axis)
-        zero = along(planned.zero_point, array.ndim, planned.axis)
-        return quantize(array, scale, zero, planned.kind.limits())
-
-    def _store(self, name: str, codes: NDArray[Any], kind: QType) -> str:
-        """An initializer of the type's own element type (four-bit codes are packed)."""
-        name = self.graph.unique(name)
-        values = codes.astype(storage_dtype(kind))
-        tensor = numpy_helper.from_array(values, name) if kind.bits >= 8 else _packed(name, kind, codes)
-        self.graph.put_initializer(tensor)
-        return name
-
     def _read(self, reader: NodeProto, old: str, new: str) -> None:
         self.graph.redirect(reader, old, new)
-
-
-def _packed(name: str, kind: QType, codes: NDArray[Any]) -> TensorProto:
-    return helper.make_tensor(name, kind.element_type, codes.shape, codes.reshape(-1).tolist())

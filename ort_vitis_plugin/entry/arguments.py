@@ -70,13 +70,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
         external_data=_flag(values["use_external_data_format"], "use_external_data_format"),
         calibration=values["calibration"],
         given=merged_options(values["extra_options"], as_options),
-        default=_defaults(
-            values["quant_format"],
-            values["calibrate_method"],
-            values["activation_type"],
-            values["weight_type"],
-            PowerOfTwoMethod.MinMSE,
-        ),
+        default=_defaults(values, PowerOfTwoMethod.MinMSE),
     )
 
 
@@ -103,24 +97,21 @@ def request_from_ort(arguments: Mapping[str, Any]) -> Request:
         nodes_to_exclude=names(get("nodes_to_exclude"), "nodes_to_exclude"),
         external_data=bool(get("use_external_data_format")),
         given=given,
-        default=_defaults(
-            get("quant_format"),
-            get("calibrate_method"),
-            get("activation_type"),
-            get("weight_type"),
-            CalibrationMethod.MinMax,
-        ),
+        default=_defaults(arguments, CalibrationMethod.MinMax),
     )
 
 
-def _defaults(quant_format: Any, method: Any, activation: Any, weight: Any, method_default: Any) -> frozenset[str]:
-    given = {
-        "quant_format": (quant_format, QuantFormat.QDQ),
-        "calibrate_method": (method, method_default),
-        "activation_type": (activation, QuantType.QInt8),
-        "weight_type": (weight, QuantType.QInt8),
+def _defaults(values: Mapping[str, Any], method_default: Any) -> frozenset[str]:
+    """Arguments that the caller left alone, or gave the door's default, which looks the same."""
+    defaults = {
+        "quant_format": QuantFormat.QDQ,
+        "calibrate_method": method_default,
+        "activation_type": QuantType.QInt8,
+        "weight_type": QuantType.QInt8,
+        "per_channel": False,
+        "reduce_range": False,
     }
-    return frozenset(name for name, (value, default) in given.items() if value is default)
+    return frozenset(name for name, default in defaults.items() if values.get(name, default) is default)
 
 
 def _is_empty(value: Any) -> bool:

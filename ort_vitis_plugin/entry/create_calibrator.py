@@ -17,7 +17,7 @@ from ..numerics.qtypes import PowerOfTwoMethod
 from ..options.request import Request
 from ..plan.error_curve import ErrorCurve
 from ..plugin.catalog import shared_catalog
-from ..request.settings import Run
+from ..request.settings import settings_of
 
 
 class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
@@ -50,9 +50,10 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
             weight_type="QInt8",
             given={**given, "ActivationSymmetric": symmetric},
         )
-        self.run = Run(request, shared_catalog())
+        self.settings = settings_of(request, shared_catalog())
         self.execution_providers = providers or ["CPUExecutionProvider"]
-        self.collector = self.run.method.collector(self.run) if self.run.method.collector is not None else None
+        collector = self.settings.method.collector
+        self.collector = collector(self.settings) if collector is not None else None
         self.sketches: dict[str, Any] = {}
 
     @classmethod
@@ -98,16 +99,16 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
 
     def compute_data(self) -> TensorsData:
         """Tensor name -> range, as onnxruntime's quantizers take it."""
-        kind = self.run.activation
+        kind = self.settings.activation
         ranges: dict[str, TensorData] = {}
         for name, sketch in self.sketches.items():
             curve = ErrorCurve(
-                sketch, kind, kind.limits(), bool(self.symmetric), never_clips=self.run.method.never_clips
+                sketch, kind, kind.limits(), bool(self.symmetric), never_clips=self.settings.method.never_clips
             )
-            position = self.run.method.choose(curve, name, self.collector)
+            position = self.settings.method.choose(curve, name, self.collector)
             zero, step = curve.zero_point(position), scale_of(position)
             ranges[name] = TensorData(
                 lowest=np.asarray((kind.min - zero) * step, dtype=np.float32),
                 highest=np.asarray((kind.max - zero) * step, dtype=np.float32),
             )
-        return TensorsData(self.run.method.key, ranges)
+        return TensorsData(self.settings.method.key, ranges)

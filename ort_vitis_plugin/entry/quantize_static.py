@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxruntime.quantization.calibrate import CalibraterBase
 
     from ..calibration import Calibration, Executor
+    from ..request.settings import Settings
 
 
 def quantize_static(
@@ -71,7 +72,7 @@ def quantize_static(
     """
     request = request_from_manual(locals())
     catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    result = answer(request, catalog)
+    result = quantize_and_save(request, catalog)
     if print_summary:
         result.report.print()
     return result
@@ -97,7 +98,7 @@ def calibrate(
     from ..pipeline.pipeline import calibrate_only
 
     return calibrate_only(
-        _configured(model_input, calibration_data_reader, configuration),
+        request_of(model_input, calibration_data_reader, configuration),
         shared_catalog() if plugins is None else Catalog(plugins),
         executor=executor,
         checkpoint=checkpoint,
@@ -110,22 +111,35 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
     from ..pipeline.pipeline import prepare_only
 
     catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    return prepare_only(_configured(model_input, None, configuration), catalog)
+    return prepare_only(request_of(model_input, None, configuration), catalog)
 
 
-def answer(request: Request, catalog: Catalog) -> Result:
+def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
     from ..pipeline.pipeline import quantize
 
     path = check_output(request)
-    model, run = quantize(request, catalog)
+    model, report = quantize(request, catalog)
     if path is not None:
         save_model(model, path, external_data=request.external_data)
-        run.report.quantized_bytes = path.stat().st_size
-    return Result(model, run.report, path)
+        report.quantized_bytes = path.stat().st_size
+    return Result(model, report, path)
 
 
-def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
+def settings_for(*, plugins: Any = None, **configuration: Any) -> Settings:
+    """The settings of ``quantize_static`` with these keyword arguments: what the stages in ``api`` take.
+
+    Raises:
+        QuantizationError: two values contradict each other, or name what does not exist.
+    """
+    from ..request.settings import settings_of
+
+    catalog = shared_catalog() if plugins is None else Catalog(plugins)
+    return settings_of(request_of("", None, configuration), catalog)
+
+
+def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
+    """A call of ``quantize_static`` that writes no file."""
     bound = inspect.signature(quantize_static).bind(model, None, reader, **configuration)
     bound.apply_defaults()
     return request_from_manual(bound.arguments)
@@ -133,7 +147,7 @@ def _configured(model: str | Path | ModelProto, reader: Any, configuration: Mapp
 
 def quantize_from_ort(arguments: Mapping[str, object]) -> None:
     """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
-    answer(request_from_ort(arguments), shared_catalog())
+    quantize_and_save(request_from_ort(arguments), shared_catalog())
 
 
 def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:

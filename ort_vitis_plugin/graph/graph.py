@@ -12,6 +12,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from ..onnx_io import external_weights
 from .nodes import DEFAULT_DOMAINS, constant_value
+from .renames import Renames
 from .subgraphs import body_names, captured_names, rename_captured, subgraphs
 from .topological_order import in_order
 
@@ -35,7 +36,8 @@ class Graph:
     (DPU simulation puts a factor behind a pool: the pair belongs behind the factor), and
     ``device_nodes`` names the nodes that only simulate. ``simulated_node`` maps the name of the node that ends the
     simulation of an operation by several nodes to the node that it replaces: its tensors are quantized instead.
-    ``kept`` names tensors and nodes that must not vanish: the caller speaks of them.
+    ``kept`` names tensors and nodes that must not vanish: the caller speaks of them. ``renames`` says what has become
+    of names: steps that rename, part or merge what bears one write it there.
     """
 
     def __init__(self, model: ModelProto, *, copy: bool = True) -> None:
@@ -54,6 +56,7 @@ class Graph:
         self.device_nodes: set[str] = set()
         self.simulated_node: dict[str, NodeProto] = {}
         self.kept: set[str] = set()
+        self.renames = Renames()
         self.skips: list[Skip] = []
         self.step = ""
         self._producers: dict[str, NodeProto] = {}
@@ -265,6 +268,33 @@ class Graph:
         self.replace_uses(source, target)
         return True
 
+    def rename_node(self, node: NodeProto, name: str, *, shared: bool = False) -> None:
+        """Give a node, of this graph or of a body in it, a free name; ``shared`` says that another keeps the old one.
+
+        What the caller said of the old name holds of the new one.
+        """
+        old, node.name = node.name, name
+        self._names.add(name)
+        if old:
+            self.renames.node(old, *((old, name) if shared else (name,)))
+
+    def rename_tensor(self, old: str, new: str) -> None:
+        """Give an inner tensor or a constant a free name; what the caller said of the old one holds of the new one."""
+        self.replace_uses(old, new)
+        producer = self.producer(old)
+        if producer is not None:
+            self.set_outputs(producer, [new if tensor == old else tensor for tensor in producer.output])
+        if old in self.initializers:
+            tensor = TensorProto()
+            tensor.CopyFrom(self.initializers.pop(old))
+            tensor.name = new
+            self.put_initializer(tensor)
+        value = self.values.pop(old, None)
+        if value is not None:
+            value.name = new
+            self.values[new] = value
+        self.renames.tensor(old, new)
+
     def describe(self, tensor: str, element_type: int, shape: Sequence[int | str | None] | None) -> None:
         """State type and shape of a new inner tensor."""
         self.values[tensor] = helper.make_tensor_value_info(tensor, element_type, shape)
@@ -291,9 +321,9 @@ class Graph:
 
     def reload(self, model: ModelProto) -> None:
         """Index ``model``, rewritten as a whole, in place of the one before; what steps said stays."""
-        skips, step, kept = self.skips, self.step, self.kept
+        skips, step, kept, renames = self.skips, self.step, self.kept, self.renames
         self.__init__(external_weights.externalize(model), copy=False)  # type: ignore[misc]
-        self.skips, self.step, self.kept = skips, step, kept
+        self.skips, self.step, self.kept, self.renames = skips, step, kept, renames
 
     # ------------------------------------------------------------------ inside
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -12,16 +13,39 @@ from onnx import TensorProto
 from ..errors import UnsupportedError, suggest
 
 
+class Scaling(Enum):
+    """How real values become codes of a type, and so which parameters are stored beside them."""
+
+    AFFINE = "x / scale + zero_point, rounded to an integer"
+    LINEAR = "x / scale, rounded to a float of few bits: the largest magnitude lands on the type's largest"
+    UNIT = "x itself, rounded to a float whose exponent has range enough: the scale is 1"
+    NONE = "the codes carry their own exponents: there is neither scale nor zero point"
+
+
 @dataclass(frozen=True)
 class QType:
-    """An integer or 16-bit float type; ``min`` and ``max`` are the limits that the runtime saturates to."""
+    """A type of codes; ``min`` and ``max`` are the limits that the runtime saturates to.
+
+    ``element_type`` is the ONNX type of what is written: of codes, or of the values where codes have no tensor of
+    their own. ``scaling`` says which parameters go with the codes.
+    """
 
     name: str
     element_type: int
     bits: int
     min: int
     max: int
-    is_integer: bool = True
+    scaling: Scaling = Scaling.AFFINE
+
+    @property
+    def tensor_type(self) -> int:
+        """ONNX element type; the attribute under which onnxruntime reads its own QuantType."""
+        return self.element_type
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether codes are integers with a scale and a zero point; only these have a position."""
+        return self.scaling is Scaling.AFFINE
 
     @property
     def is_signed(self) -> bool:
@@ -62,29 +86,44 @@ _TYPES: dict[int, QType] = {
         _integer("QUInt16", TensorProto.UINT16, 16, signed=False),
         _integer("QInt32", TensorProto.INT32, 32, signed=True),
         _integer("QUInt32", TensorProto.UINT32, 32, signed=False),
-        QType("QFloat16", TensorProto.FLOAT16, 16, -65504, 65504, is_integer=False),
-        QType("QBFloat16", TensorProto.BFLOAT16, 16, -(2**128 - 2**120), 2**128 - 2**120, is_integer=False),
-        QType("QFLOAT8E4M3FN", TensorProto.FLOAT8E4M3FN, 8, -448, 448, is_integer=False),
+        QType("QFloat16", TensorProto.FLOAT16, 16, -65504, 65504, Scaling.UNIT),
+        QType("QBFloat16", TensorProto.BFLOAT16, 16, -(2**128 - 2**120), 2**128 - 2**120, Scaling.UNIT),
+        QType("QFLOAT8E4M3FN", TensorProto.FLOAT8E4M3FN, 8, -448, 448, Scaling.LINEAR),
     )
 }
+
+_NAMED = {known.name: known for known in _TYPES.values()}
 
 INT8 = _TYPES[TensorProto.INT8]
 INT32 = _TYPES[TensorProto.INT32]
 
 
-def qtype(kind: object) -> QType:
-    """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type."""
-    if isinstance(kind, str):
-        named = [known for known in _TYPES.values() if known.name == kind]
-        kind = named[0] if named else kind
+def type_name(kind: object) -> str:
+    """The name by which a type is asked for: a text itself, the name of an enum's member or of a QType, else ''."""
+    return kind if isinstance(kind, str) else str(getattr(kind, "name", ""))
+
+
+def qtype(kind: object, others: Iterable[str] = ()) -> QType:
+    """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type.
+
+    Raises UnsupportedError for what is none, and names those that are known; ``others`` are names beyond the host's.
+    """
     if isinstance(kind, QType):
         return kind
-    element_type = getattr(kind, "tensor_type", kind)
-    if isinstance(element_type, int) and element_type in _TYPES:
-        return _TYPES[element_type]
-    names = [known.name for known in _TYPES.values()]
+    if isinstance(kind, int) and kind in _TYPES:
+        return _TYPES[kind]
+    named = _NAMED.get(type_name(kind))
+    if named is not None:
+        return named
+    stands_for = None if isinstance(kind, VitisQuantType) else getattr(kind, "tensor_type", None)
+    if isinstance(stands_for, int) and stands_for in _TYPES:
+        return _TYPES[stands_for]
+    names = [*_NAMED, *others]
+    if isinstance(kind, VitisQuantType):
+        raise UnsupportedError(f"{kind!r} is a type that no plugin here declares; declared are {', '.join(names)}")
     raise UnsupportedError(
         f"{kind!r} is not a quantization type; use a member of QuantType or VitisQuantType ({', '.join(names)})"
+        f"{suggest(type_name(kind), names)}"
     )
 
 
@@ -106,7 +145,10 @@ class _NamedEnum(Enum):
 
 
 class VitisQuantType(_NamedEnum):
-    """Types beyond eight bits, for ``VitisQuantFormat.QDQ``; values are those of vai_q_onnx."""
+    """Types of AMD's tools, by their names there; up to 8 values are those of vai_q_onnx.
+
+    The first six are the host's, for ``VitisQuantFormat.QDQ``. Each other is a QuantizedType that a plugin declares.
+    """
 
     QInt16 = 3
     QUInt16 = 4
@@ -114,11 +156,27 @@ class VitisQuantType(_NamedEnum):
     QUInt32 = 6
     QFloat16 = 7
     QBFloat16 = 8
+    QBFP16 = 9
+    QBFP = 9
+    QMX9 = 10
+    QMX6 = 11
+    QMX4 = 12
+    QMXINT8 = 13
+    QMXFP8E4M3 = 14
+    QMXFP8E5M2 = 15
+    QMXFP6E3M2 = 16
+    QMXFP6E2M3 = 17
+    QMXFP4 = 18
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the host itself has the type."""
+        return self.name in _NAMED
 
     @property
     def tensor_type(self) -> int:
         """ONNX element type; the attribute under which onnxruntime reads its own QuantType."""
-        return _VITIS_ELEMENT_TYPES[self.name]
+        return qtype(self).element_type
 
     @property
     def element_type(self) -> int:
@@ -135,9 +193,6 @@ class VitisQuantType(_NamedEnum):
     @property
     def max(self) -> int:
         return qtype(self).max
-
-
-_VITIS_ELEMENT_TYPES = {known.name: known.element_type for known in _TYPES.values()}
 
 
 class VitisQuantFormat(_NamedEnum):

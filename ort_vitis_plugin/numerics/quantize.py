@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .positions import scale_of
+from .qtypes import storage_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,13 @@ def quantize(
         ratio = (x / np.asarray(scale, dtype=np.float32)).astype(np.float64)
     codes = np.rint(np.clip(ratio, low - zero_point, high - zero_point))
     return codes.astype(np.int64) + np.asarray(zero_point, dtype=np.int64)
+
+
+def round_to_float(values: NDArray[Any], scale: NDArray[Any], kind: QType) -> NDArray[np.float32]:
+    """The values of a float type nearest to x / scale, as QuantizeLinear computes them: what is too large saturates."""
+    with np.errstate(over="ignore"):
+        ratio = np.asarray(values, dtype=np.float32) / np.asarray(scale, dtype=np.float32)
+    return np.clip(ratio, kind.min, kind.max).astype(storage_dtype(kind)).astype(np.float32)
 
 
 def dequantize(codes: NDArray[Any], scale: NDArray[Any], zero_point: NDArray[Any]) -> NDArray[np.float32]:

@@ -14,6 +14,9 @@ class CallOptions(OptionGroup):
     """Options that the host itself reads."""
 
     target: str | None = option(None, "The device: cpu, ipu_cnn, ipu_transformer, or one that a plugin declares.")
+    preset: str | None = option(
+        None, "A named configuration for what the call leaves alone: ipu_cnn, ipu_transformer, cpu, or a plugin's."
+    )
     enable_dpu: bool = option(False, "Quantize for the DPU/NPU: the target ipu_cnn.", key="EnableDPU")
     format: Any = option(None, "The format by key or name, for formats that have no enum member.")
     method: Any = option(None, "The calibration method by key or name, for methods that have no enum member.")
@@ -42,9 +45,6 @@ class CallOptions(OptionGroup):
         False,
         "With ActivationSymmetric: outputs of Relu and of Clip from 0 are asymmetric, from 0 up.",
         key="UseUnsignedReLU",
-    )
-    bias_correction: bool = option(
-        False, "Let biases take back the shift of the mean that rounding weights causes (runs the samples once more)."
     )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
     avoid_saturation: bool = option(

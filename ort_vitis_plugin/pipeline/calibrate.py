@@ -12,12 +12,13 @@ from onnx import TensorProto
 from .. import calibration as artefact
 from ..calibration import Calibration
 from ..calibration.observe import Candidates, direct_errors
-from ..calibration.ranges_file import check_names, range_file, read_ranges, write_ranges
+from ..calibration.ranges_file import check_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..plan.error_curve import ErrorCurve
 from ..report.progress import Progress
 from . import subgraphs
+from .range_file import range_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,21 +27,23 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from ..graph import Graph
-    from ..request.settings import Run
+    from ..request.call import Call
 
+# Beyond them a code's step is finer than what a sketch tells apart.
+SKETCH_BITS = 8
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 def obtain(
-    run: Run, graph: Graph, model: ModelProto, configure: Callable[[ort.SessionOptions], None], collector: Any
+    call: Call, graph: Graph, model: ModelProto, configure: Callable[[ort.SessionOptions], None], collector: Any
 ) -> Calibration:
     """The calibration of the prepared model; a cache file is read if it exists and written if not."""
-    given, cache = run.request.calibration, run.call.calibration_cache
+    given, cache = call.request.calibration, call.call.calibration_cache
     path = Path(cache) if cache else None
     if given is None and (path is None or not path.exists()):
-        kept = path is not None or range_file(run) is not None
-        tensors = float_tensors(graph) if kept else tensors_of_interest(run, graph)
-        found = observe_samples(run, model, tensors, configure, collector)
+        kept = path is not None or range_file(call.settings) is not None
+        tensors = float_tensors(graph) if kept else tensors_of_interest(call, graph)
+        found = observe_samples(call, model, tensors, configure, collector)
         if path is not None:
             found.save(path)
         return found
@@ -53,8 +56,8 @@ def obtain(
         given = Calibration.load(path)
     if not isinstance(given, Calibration):
         raise OptionTypeError(f"calibration takes what calibrate() returns, not {type(given).__name__}")
-    tensors = tensors_of_interest(run, graph)
-    with subgraphs.watch(run, model, tensors) as inside:
+    tensors = tensors_of_interest(call, graph)
+    with subgraphs.watch(call, model, tensors) as inside:
         tensors += inside.sketches
     try:
         given.check(model, tensors)
@@ -66,35 +69,35 @@ def obtain(
     return given
 
 
-def stored_ranges(run: Run, graph: Graph) -> Statistics | None:
+def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
     """The statistics that the file of calibration_cache_path holds, None where there is none to read."""
-    path = range_file(run)
+    path = range_file(call.settings)
     if path is None or not path.exists():
         return None
-    stored = read_ranges(path, run.method.key)
-    check_names(path, stored, tensors_of_interest(run, graph))
+    stored = read_ranges(path, call.method.key)
+    check_names(path, stored, tensors_of_interest(call, graph))
     return Statistics(
         {name: each.sketch for name, each in stored.items()},
         ranges={name: each.limits for name, each in stored.items()},
     )
 
 
-def keep_ranges(run: Run, graph: Graph, statistics: Statistics) -> None:
+def keep_ranges(call: Call, graph: Graph, statistics: Statistics) -> None:
     """Write the file of calibration_cache_path; this call takes its ranges as the next one will read them."""
-    path = range_file(run)
+    path = range_file(call.settings)
     if path is None:
         return
     ranges = {}
     for name, sketch in statistics.items():
         dtype = np.float16 if graph.element_type(name) == TensorProto.FLOAT16 else np.float32
-        low, high = run.method.choose(sketch, name, run, statistics.collected)
+        low, high = call.method.choose(sketch, name, call.settings, statistics.collected)
         ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
-    write_ranges(path, run.method.key, ranges, statistics.sketches)
+    write_ranges(path, call.method.key, ranges, statistics.sketches)
     statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
 
 
 def observe_samples(
-    run: Run,
+    call: Call,
     model: ModelProto,
     tensors: list[str],
     configure: Callable[[ort.SessionOptions], None],
@@ -102,7 +105,10 @@ def observe_samples(
     **engine: Any,
 ) -> Calibration:
     """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
-    with Progress("calibration samples", len(run.samples)) as progress, subgraphs.watch(run, model, tensors) as inside:
+    with (
+        Progress("calibration samples", len(call.samples)) as progress,
+        subgraphs.watch(call, model, tensors) as inside,
+    ):
         if inside.sketches and any(engine.get(key) is not None for key in ("executor", "checkpoint")):
             raise UnsupportedError(
                 "EnableSubgraph counts what runs inside If, Loop and Scan in this process, in one go; "
@@ -111,19 +117,19 @@ def observe_samples(
 
         def seen(sample: Any) -> None:
             progress.advance()
-            sample = inside.complete(sample, run.call.non_finite_samples)
+            sample = inside.complete(sample, call.call.non_finite_samples)
             if collector is not None:
                 collector.observe(sample.sketches)
 
         found = artefact.calibrate(
             inside.model,
-            run.samples,
+            call.samples,
             tensors,
-            providers=run.call.execution_providers or ("CPUExecutionProvider",),
-            configure=inside.configured(configure, run.libraries),
+            providers=call.call.execution_providers or ("CPUExecutionProvider",),
+            configure=inside.configured(configure, call.libraries),
             on_sample=seen,
             apart=collector is not None,
-            non_finite=run.call.non_finite_samples,
+            non_finite=call.call.non_finite_samples,
             **engine,
         )
     if inside.sketches:
@@ -134,24 +140,24 @@ def observe_samples(
 
 
 def exact_errors(
-    run: Run, model: ModelProto, statistics: Statistics, configure: Callable[[ort.SessionOptions], None]
+    call: Call, model: ModelProto, statistics: Statistics, configure: Callable[[ort.SessionOptions], None]
 ) -> dict[str, dict[int, tuple[float, int]]]:
     """Exact errors where eight bits do not suffice, by a second pass, if the samples can be read again."""
-    kind, method = run.activation, run.method
+    kind, method = call.activation, call.method
     searches = method.power_of_two and not method.never_clips and statistics.collected is None
-    if not (searches and kind.is_integer and kind.is_wide and run.samples.rewind()):
+    if not (searches and kind.is_integer and kind.bits > SKETCH_BITS and call.samples.rewind()):
         return {}
     candidates = {}
     for name, sketch in statistics.items():
-        curve = ErrorCurve(sketch, kind, kind.limits(), bool(run.options["ActivationSymmetric"]))
+        curve = ErrorCurve(sketch, kind, kind.limits(), bool(call.options["ActivationSymmetric"]))
         positions = curve.contenders() if not curve.is_zero else []
         zeros = {curve.zero_point(position) for position in positions}
         if len(positions) > 1 and len(zeros) == 1:
             candidates[name] = Candidates(positions, *kind.limits(), zeros.pop())
     if not candidates:
         return {}
-    providers = run.call.execution_providers or ("CPUExecutionProvider",)
-    errors = direct_errors(model, candidates, run.samples, providers=providers, configure=configure)
+    providers = call.call.execution_providers or ("CPUExecutionProvider",)
+    errors = direct_errors(model, candidates, call.samples, providers=providers, configure=configure)
     return {
         name: {p: (float(error), each.zero_point) for p, error in zip(each.positions, errors[name], strict=True)}
         for name, each in candidates.items()
@@ -164,11 +170,11 @@ def float_tensors(graph: Graph) -> list[str]:
     return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]
 
 
-def tensors_of_interest(run: Run, graph: Graph) -> list[str]:
+def tensors_of_interest(call: Call, graph: Graph) -> list[str]:
     """Float tensors around selected nodes; the input of a selected Relu or Clip takes the range of its output."""
-    selected = [node for node in graph if run.refusal(node) is None]
+    selected = [node for node in graph if call.refusal(node) is None]
     names = dict.fromkeys(name for node in selected for name in (*node.input, *node.output) if name)
     for node in graph.of_type("Relu", "Clip"):
-        if run.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
+        if call.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
             names.pop(node.input[0], None)
     return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]

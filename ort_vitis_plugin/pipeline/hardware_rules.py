@@ -11,27 +11,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..plan import Bound, Plan
-    from ..request.settings import Run
+    from ..request.call import Call
+    from ..request.settings import Settings
 
 
-def within_rules(run: Run, plan: Plan) -> Plan:
+def within_rules(call: Call, plan: Plan) -> Plan:
     """The plan, moved into the bounds of all rules; what moved and what could not is in the report."""
-    bounds = list(rules(run, plan))
+    off = why_off(call.settings)
+    if off is not None:
+        call.note(off)
+    bounds = list(rules(call, plan))
     if bounds:
         moves, violations = adjust_plan(plan, bounds)
-        run.report.moves.extend(moves)
-        run.report.violations.extend(violations)
+        call.report.moves.extend(moves)
+        call.report.violations.extend(violations)
     return plan
 
 
-def rules(run: Run, plan: Plan) -> Iterator[Bound]:
+def rules(call: Call, plan: Plan) -> Iterator[Bound]:
     """The bounds of the plan's own and of the target's rules, rule by rule in the order in which they are declared."""
     yield from plan.bounds
-    if run.activation.is_wide or run.weight.is_wide or not run.method.power_of_two:
+    settings = call.settings
+    if not settings.rules_hold:
         return
     nodes = list(plan.graph.sorted())
-    for rule in run.catalog.adjusters(run.lineage):
-        if run.enabled(rule) and (rule.option.needs is None or run.options.get(rule.option.needs, True)):
+    for rule in settings.catalog.adjusters(settings.lineage):
+        if settings.enabled(rule) and settings.switched_on(rule.option):
             for node in nodes:
                 if node.op_type in rule.ops:
                     yield from rule(plan, node)
+
+
+def why_off(settings: Settings) -> str | None:
+    """Why the target's rules on positions do not apply; None where they do, or where there are none."""
+    if settings.rules_hold or not settings.catalog.adjusters(settings.lineage):
+        return None
+    if not settings.method.power_of_two:
+        why = f"calibrate_method={settings.method.key} gives scales that are no powers of two"
+    else:
+        why = f"activations {settings.activation} and weights {settings.weight} are not what its device computes in"
+    return f"target {settings.target.name}: its rules on positions are off, for {why}"

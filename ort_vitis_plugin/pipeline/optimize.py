@@ -14,11 +14,10 @@ from onnx import ModelProto
 from ..graph import body_names
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import give_back, session_options
-from ..request.renames import names_in_use
 
 if TYPE_CHECKING:
     from ..graph import Graph
-    from ..request.settings import Run
+    from ..request.call import Call
 
 
 def infer_shapes(model: ModelProto) -> ModelProto:
@@ -26,35 +25,35 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
-def optimize(run: Run, graph: Graph) -> ModelProto:
+def optimize(call: Call, graph: Graph) -> ModelProto:
     """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
     model = infer_shapes(graph.write_back())
-    optimized = _optimized(run, model)
+    optimized = _optimized(call, model)
     if optimized is None:
         return model
     if _casts(optimized) > _casts(model):
-        run.report.note("not optimized: onnxruntime's CPU would compute the float16 parts in float32, between Casts")
+        call.report.note("not optimized: onnxruntime's CPU would compute the float16 parts in float32, between Casts")
         return model
-    lost = (set(names_in_use(run)) - _names(optimized)) & _names(model)
+    lost = (set(call.names_in_use()) - _names(optimized)) & _names(model)
     if lost:
-        run.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
+        call.report.note(f"not optimized: {sorted(lost)[0]}, which the request names, would be lost")
         return model
-    hidden = _hidden(run, model, optimized)
+    hidden = _hidden(call, model, optimized)
     if hidden is not None:
-        run.report.note(f"not optimized: op_types_to_quantize lists {hidden[0]}, which would become {hidden[1]}")
+        call.report.note(f"not optimized: op_types_to_quantize lists {hidden[0]}, which would become {hidden[1]}")
         return model
     return infer_shapes(optimized)
 
 
-def _hidden(run: Run, before: ModelProto, after: ModelProto) -> tuple[str, str] | None:
+def _hidden(call: Call, before: ModelProto, after: ModelProto) -> tuple[str, str] | None:
     """A listed op type of which nodes became others that are not listed (MatMul and Add become Gemm)."""
     was, now = (Counter(node.op_type for node in model.graph.node) for model in (before, after))
-    fewer = sorted(op_type for op_type in run.request.op_types if now[op_type] < was[op_type])
-    others = sorted(op_type for op_type in now - was if op_type not in run.op_types)
+    fewer = sorted(op_type for op_type in call.request.op_types if now[op_type] < was[op_type])
+    others = sorted(op_type for op_type in now - was if op_type not in call.op_types)
     return (fewer[0], others[0]) if fewer and others else None
 
 
-def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
+def _optimized(call: Call, model: ModelProto) -> ModelProto | None:
     options = session_options()
     options.add_session_config_entry("session.disable_prepacking", "1")
     if external_weights.size(model):
@@ -64,12 +63,12 @@ def _optimized(run: Run, model: ModelProto) -> ModelProto | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "optimized.onnx"
         options.optimized_model_filepath = str(path)
-        for library in run.libraries:
+        for library in call.libraries:
             options.register_custom_ops_library(library)
         try:
             external_weights.lend_to_session(model, options)
         except Exception as error:
-            run.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
+            call.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
             return None
         optimized = onnx.load(str(path), load_external_data=False)
         optimized = external_weights.read_aside(optimized, path.parent, model.graph.initializer)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..report.report import Report
-    from ..request.settings import Run
+    from ..request.call import Call
 
 WORTH_A_BIT = 3.0  # decibels
 SLACK = 1.0  # that other outputs may lose
@@ -26,11 +26,11 @@ SATURATED = (
 )
 
 
-def may_spare_a_bit(run: Run) -> bool:
+def may_spare_a_bit(call: Call) -> bool:
     """Whether weights of seven bits may take the place of eight that saturate: the CPU's kernels are its target's."""
-    if max(run.report.integer_kernel_loss.values(), default=0.0) < WORTH_A_BIT:
+    if max(call.report.integer_kernel_loss.values(), default=0.0) < WORTH_A_BIT:
         return False
-    return run.call.avoid_saturation and "cpu" in run.lineage and not run.request.reduce_range
+    return call.call.avoid_saturation and "cpu" in call.lineage and not call.request.reduce_range
 
 
 def is_worth_it(eight: Report, seven: Report) -> bool:

@@ -19,15 +19,15 @@ from ..onnx_io.load import load_aside
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
+from ..planning.planner import Planner
 from ..plugin.declarations import Stage
-from ..request.renames import kept_names
-from ..request.settings import Run
+from ..request.call import Call
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
 from . import subgraphs as bodies
-from .bias_correction import correct_biases
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .canonical_form import canonical_form
+from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
 from .inputs import libraries_of, samples_of
@@ -38,123 +38,133 @@ from .self_check import check_result
 from .validation import check_floats, check_weights
 
 if TYPE_CHECKING:
-    from ..planning.marker import PlannedQDQQuantizer
+    from ..emission.emitter import Emitter
+    from ..planning.marker import Marker
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def stage(step: Callable[Concatenate[Run, P], T]) -> Callable[Concatenate[Run, P], T]:
+def stage(step: Callable[Concatenate[Call, P], T]) -> Callable[Concatenate[Call, P], T]:
     """Time a stage and tell the observers what it made."""
 
     @wraps(step)
-    def timed(run: Run, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def timed(call: Call, /, *args: P.args, **kwargs: P.kwargs) -> T:
         start = time.perf_counter()
-        value = step(run, *args, **kwargs)
-        run.report.seconds[step.__name__] = time.perf_counter() - start
-        run.catalog.manager.hook.vitis_stage_done(stage=step.__name__, run=run, value=value)
+        value = step(call, *args, **kwargs)
+        call.report.seconds[step.__name__] = time.perf_counter() - start
+        _tell(call, step.__name__, value)
         return value
 
     return timed
 
 
+def _tell(call: Call, stage: str, value: object) -> None:
+    """Observers that take the value get models with their weights in them; for others none is made."""
+    hook = call.catalog.manager.hook.vitis_stage_done
+    if isinstance(value, ModelProto) and any("value" in observer.argnames for observer in hook.get_hookimpls()):
+        value = external_weights.internalized(value)
+    hook(stage=stage, context=call, value=value, run=call)
+
+
 @stage
-def load(run: Run) -> ModelProto:
+def load(call: Call) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    model = canonical_form(load_aside(run.request.model))
-    if run.call.fix_shapes:
-        model = fix_shapes(model, run.call.fix_shapes)
-    run.report.float_bytes = model_size(model) + external_weights.size(model)
-    run.libraries = libraries_of(run, model)
-    run.samples = samples_of(run, model)
+    model = canonical_form(load_aside(call.request.model))
+    if call.call.fix_shapes:
+        model = fix_shapes(model, call.call.fix_shapes)
+    call.report.float_bytes = model_size(model) + external_weights.size(model)
+    call.ledger.libraries = libraries_of(call, model)
+    call.ledger.samples = samples_of(call, model)
     return model
 
 
 @stage
-def normalize(run: Run, model: ModelProto) -> Graph:
+def normalize(call: Call, model: ModelProto) -> Graph:
     """The graph as exporters leave it becomes one that rules can read: names, constants, opset, functions settled."""
-    for step in run.catalog.model_transforms():
-        model = step(model, run)
-    if run.call.preprocess:
+    for step in call.catalog.model_transforms():
+        model = step(model, call)
+    if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
     graph = Graph(infer_shapes(model), copy=False)
-    graph.kept = kept_names(run)
-    resolve_nodes(graph, run)
+    graph.kept, graph.renames = call.kept_names(), call.ledger.renames
+    resolve_nodes(graph, call)
     known = {node.name for node in graph}
-    _transform(run, graph, Stage.NORMALIZE)
-    select(graph, run, known)
-    prepared = optimize(run, graph) if run.call.optimize_model else infer_shapes(graph.write_back())
+    _transform(call, graph, Stage.NORMALIZE)
+    select(graph, call, known)
+    prepared = optimize(call, graph) if call.call.optimize_model else infer_shapes(graph.write_back())
     return _carry_over(graph, Graph(prepared, copy=False))
 
 
 @stage
-def prepare(run: Run, graph: Graph) -> Graph:
+def prepare(call: Call, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
-    if _transform(run, graph, Stage.PREPARE):
+    if _transform(call, graph, Stage.PREPARE):
         graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
-    bodies.unique_names(run, graph)
-    resolve_tensors(graph, run)
+    bodies.unique_names(call, graph)
+    resolve_tensors(graph, call)
     return graph
 
 
 @stage
-def calibrate(run: Run, graph: Graph) -> Statistics:
+def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
-    check_floats(graph, run)
-    check_weights(graph, run)
-    collector = run.method.collector(run) if run.method.collector is not None else None
+    check_floats(graph, call)
+    check_weights(graph, call)
+    collector = call.method.collector(call.settings) if call.method.collector is not None else None
     model = graph.write_back()
-    run.samples.adapters.append(adapter_to(model))
-    if (known := stored_ranges(run, graph)) is not None:
+    call.samples.adapters.append(adapter_to(model))
+    if (known := stored_ranges(call, graph)) is not None:
         return known
-    calibration = obtain(run, graph, model, register_all(run.libraries), collector)
+    calibration = obtain(call, graph, model, register_all(call.libraries), collector)
     for found in calibration.non_finite:
-        run.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
+        call.report.non_finite[f"{found.tensor} in sample {found.sample}"] = (
             f"{found.nans} NaN, {found.infinities} Inf left out"
         )
     statistics = Statistics(calibration.sketches, calibration.samples, collector)
-    if run.request.calibration is None:
-        statistics.exact = exact_errors(run, model, statistics, register_all(run.libraries))
-    keep_ranges(run, graph, statistics)
+    if call.request.calibration is None:
+        statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
+    keep_ranges(call, graph, statistics)
     return statistics
 
 
 @stage
-def simulate(run: Run, graph: Graph) -> Graph:
+def simulate(call: Call, graph: Graph) -> Graph:
     """The float graph, computing what the device computes; tensor names are kept."""
-    if _transform(run, graph, Stage.AFTER_CALIBRATION) + _transform(run, graph, Stage.SIMULATE):
+    if _transform(call, graph, Stage.AFTER_CALIBRATION) + _transform(call, graph, Stage.SIMULATE):
         graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     return graph
 
 
 @stage
-def make_plan(run: Run, quantizer: PlannedQDQQuantizer) -> Plan:
+def make_plan(call: Call, marker: Marker, statistics: Statistics) -> Plan:
     """Which tensors, which scale, who shares with whom."""
-    return quantizer.plan()
+    return Planner(marker.marks, statistics, marker.settings, call.ledger).plan()
 
 
 @stage
-def correct(run: Run, plan: Plan) -> Plan:
-    """Biases take back the mean error of rounded weights."""
-    run.report.transforms["BiasCorrection"] = correct_biases(run, plan, [register_all(run.libraries)])
+def correct(call: Call, plan: Plan, float_graph: Graph) -> Plan:
+    """Constants take back what rounding did, by every correction that is on."""
+    for correction in enabled_corrections(call):
+        call.report.transforms[correction.key] = apply_correction(call, correction, plan, float_graph)
     return plan
 
 
 @stage
-def adjust(run: Run, plan: Plan) -> Plan:
+def adjust(call: Call, plan: Plan) -> Plan:
     """Positions of least squared error within every enabled rule of the target."""
-    return within_rules(run, plan)
+    return within_rules(call, plan)
 
 
 @stage
-def emit(run: Run, quantizer: PlannedQDQQuantizer, plan: Plan) -> ModelProto:
+def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
-    report_nodes(run, plan, quantizer)
-    return quantizer.emit(plan)
+    report_nodes(call, emitter.plan, emitter.marks)
+    return emitter.emit(call.report.skips)
 
 
 @stage
-def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
+def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     """Functions of our ops, the opset imports in use, and who made the file."""
     custom_ops.add_functions(model)
     used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
@@ -166,36 +176,36 @@ def finish(run: Run, model: ModelProto, plan: Plan) -> ModelProto:
     from .. import __version__
 
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
-    run.report.quantized_bytes = model_size(model) + external_weights.size(model)
+    call.report.quantized_bytes = model_size(model) + external_weights.size(model)
     return model
 
 
 @stage
-def check(run: Run, model: ModelProto, original: ModelProto, pairs: ModelProto | None = None) -> ModelProto:
+def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto | None = None) -> ModelProto:
     """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
-    if run.call.self_check:
-        feeds = run.samples.some()
+    if call.call.self_check:
+        feeds = call.samples.some()
         check_result(
             original,
             model,
             feeds,
-            run.report,
+            call.report,
             pairs=pairs,
             adapt=partial(adapt_feed, model),
-            libraries=[custom_ops.register, register_all(run.libraries)],
+            libraries=[custom_ops.register, register_all(call.libraries)],
         )
     return model
 
 
-def _transform(run: Run, graph: Graph, stage: Stage) -> int:
+def _transform(call: Call, graph: Graph, stage: Stage) -> int:
     total = 0
-    for step in run.catalog.transforms(stage, run.lineage):
-        if run.enabled(step) and (step.option is None or run.switched_on(step.option)):
-            done = step(graph, run)
+    for step in call.catalog.transforms(stage, call.lineage):
+        if call.enabled(step) and (step.option is None or call.settings.switched_on(step.option)):
+            done = step(graph, call)
             if done:
-                run.report.transforms[step.key] = run.report.transforms.get(step.key, 0) + done
+                call.report.transforms[step.key] = call.report.transforms.get(step.key, 0) + done
             total += done
-    run.report.skips.extend(graph.skips)
+    call.report.skips.extend(graph.skips)
     graph.skips.clear()
     return total
 
@@ -204,7 +214,7 @@ def _carry_over(old: Graph, new: Graph) -> Graph:
     new.device_output.update(old.device_output)
     new.device_nodes |= old.device_nodes
     new.simulated_node.update(old.simulated_node)
-    new.kept = old.kept
+    new.kept, new.renames = old.kept, old.renames
     return new
 
 

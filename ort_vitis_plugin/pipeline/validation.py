@@ -9,52 +9,55 @@ import numpy as np
 import onnxruntime
 from onnx import TensorProto
 
-from ..calibration.ranges_file import check_range_file
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
 from ..plugin.catalog import full_name
+from .range_file import check_range_file
 
 if TYPE_CHECKING:
-    from ..request.settings import Run
+    from ..request.call import Call
+    from ..request.settings import Settings
 
 WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
-def check_request(run: Run) -> None:
+def check_request(settings: Settings) -> None:
     """Refuse combinations of format, method, types and options that cannot work."""
-    for argument, kind in (("activation_type", run.activation), ("weight_type", run.weight)):
-        if not run.format.accepts(kind):
-            others = [full_name(other.key) for other in run.catalog.all(type(run.format)) if other.accepts(kind)]
+    for argument, kind in (("activation_type", settings.activation), ("weight_type", settings.weight)):
+        if not settings.format.accepts(kind):
+            others = [
+                full_name(other.key) for other in settings.catalog.all(type(settings.format)) if other.accepts(kind)
+            ]
             hint = f"use {' or '.join(others)}" if others else "choose another type"
-            raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(run.format.key)}; {hint}")
-    if run.activation.bits < 8 <= run.weight.bits:
+            raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(settings.format.key)}; {hint}")
+    if settings.activation.bits < 8 <= settings.weight.bits:
         raise UnsupportedError(
-            f"activation_type={run.activation} with weight_type={run.weight}: onnxruntime fuses such pairs into "
-            "operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
+            f"activation_type={settings.activation} with weight_type={settings.weight}: onnxruntime fuses such pairs "
+            "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
             "weights of 4 too"
         )
-    for name in run.lineage:
-        check = run.catalog.target(name).check
+    for name in settings.lineage:
+        check = settings.catalog.target(name).check
         if check is not None:
-            check(run)
-    if run.options["Int16Scale"] and run.method.power_of_two:
+            check(settings)
+    if settings.options["Int16Scale"] and settings.method.power_of_two:
         raise UnsupportedError(
             "Int16Scale replaces float scales, but the method gives powers of two; use CalibrationMethod.MinMax"
         )
-    if run.options["BlockSize"]:
+    if settings.options["BlockSize"]:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
-    percentile = run.options["CalibPercentile"]
+    percentile = settings.options["CalibPercentile"]
     if percentile is not None and not 0 <= percentile <= 100:
         raise OptionError(f"CalibPercentile={percentile!r} is no percentage; it lies between 0 and 100")
-    _check_providers(run)
-    check_range_file(run)
+    _check_providers(settings)
+    check_range_file(settings)
 
 
-def _check_providers(run: Run) -> None:
+def _check_providers(settings: Settings) -> None:
     available = onnxruntime.get_available_providers()
-    for entry in run.call.execution_providers or ():
+    for entry in settings.call.execution_providers or ():
         name = entry[0] if isinstance(entry, (list, tuple)) else entry
         if name not in available:
             raise OptionError(f"execution_providers: {name!r} is not available here ({', '.join(available)})")
@@ -78,10 +81,10 @@ def _is_stored(graph: Graph, tensor: str) -> bool:
     return graph.array(tensor) is not None
 
 
-def check_weights(graph: Graph, run: Run) -> None:
+def check_weights(graph: Graph, call: Call) -> None:
     """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none."""
     for node in graph:
-        if node.op_type not in WEIGHTED or run.refusal(node) is not None:
+        if node.op_type not in WEIGHTED or call.refusal(node) is not None:
             continue
         for number, tensor in enumerate(node.input):
             array = graph.array(tensor) if graph.is_constant(tensor) else None
@@ -96,19 +99,19 @@ def check_weights(graph: Graph, run: Run) -> None:
                 )
 
 
-def check_floats(graph: Graph, run: Run) -> None:
+def check_floats(graph: Graph, call: Call) -> None:
     """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
-    selected = [node for node in graph if run.refusal(node) is None and node.input]
+    selected = [node for node in graph if call.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
-    if TensorProto.FLOAT16 in kinds and not run.format.quantizer.takes_float16:
+    if TensorProto.FLOAT16 in kinds and not call.format.writer.takes_float16:
         raise UnsupportedError(
-            f"{full_name(run.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
+            f"{full_name(call.format.key)} has no operators for float16 tensors; set convert_fp16_to_fp32=True, "
             "or use QuantFormat.QDQ"
         )
-    if run.format.quantizer.needs_native_pairs and not has_native_pairs(graph.opset):
+    if call.format.writer.needs_native_pairs and not has_native_pairs(graph.opset):
         raise UnsupportedError(
             f"the model's opset {graph.opset} is ahead of this onnxruntime, which has no QuantizeLinear of it for "
-            f"{full_name(run.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"
+            f"{full_name(call.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"
         )
     if TensorProto.DOUBLE in kinds and not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}:
         raise UnsupportedError(

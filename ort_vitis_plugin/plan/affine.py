@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,30 @@ def affine(low: float, high: float, kind: QType, limits: tuple[int, int], *, sym
     elif not symmetric:
         zero = min(max(round(qmin - low / scale), qmin), qmax)
     return Affine(np.asarray(scale, dtype=np.float32), np.asarray(zero, dtype=np.int64))
+
+
+def linear(low: float, high: float, kind: QType) -> Affine:
+    """scale = max(|low|, |high|) / max: the largest magnitude lands on the float type's largest; no zero point."""
+    scale = max(abs(low), abs(high)) / kind.max
+    if not scale >= _TINY:
+        scale = 1.0 if scale == 0 else _TINY
+    return Affine(np.asarray(scale, dtype=np.float32), np.asarray(0, dtype=np.int64))
+
+
+def with_float_scale(low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> Affine:
+    """The parameters for [low, high] as onnxruntime chooses them: a symmetric signed type gives up its lowest code."""
+    if symmetric and kind.is_signed and limits == kind.limits():
+        limits = -limits[1], limits[1]
+    return affine(low, high, kind, limits, symmetric=symmetric)
+
+
+def rounded_up(given: Affine, low: float, limits: tuple[int, int], *, symmetric: bool) -> Affine:
+    """The next power of two that still covers the range, for stated ranges and for formats that know no other."""
+    scale = scale_of(-math.ceil(math.log2(float(given.scale))))
+    zero = given.zero_point
+    if not symmetric:
+        zero = np.asarray(min(max(round(limits[0] - min(low, 0.0) / scale), limits[0]), limits[1]), dtype=np.int64)
+    return Affine(np.asarray(scale, dtype=np.float32), zero)
 
 
 def softmax_affine(kind: QType, *, symmetric: bool) -> Affine:

@@ -77,8 +77,10 @@ class TensorPlan:
 
     @property
     def position(self) -> int | None:
-        """p where the scale is the scalar 2^-p, else None."""
-        return position_of(float(self.scale)) if self.scale.ndim == 0 and self.derived is None else None
+        """p where integer codes have the scalar scale 2^-p, else None."""
+        if not self.kind.is_integer or self.scale.ndim or self.derived is not None:
+            return None
+        return position_of(float(self.scale))
 
     def move(self, position: int) -> None:
         """Take step 2^-position and the zero point that goes with it."""

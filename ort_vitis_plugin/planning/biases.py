@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,35 +15,41 @@ from ..plan.int32_bias import by_channel, int32_bias_positions, int32_bias_scale
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..plan.marks import Marks
+    from ..request.call import Call
+    from ..request.ledger import Ledger
     from ..selection.masks_and_fills import NotData
-    from .tensor_parameters import Chooser
+    from .tensor_parameters import TensorParameters
 
 
 class Biases:
     """Adds the biases of a plan whose activations and weights are there."""
 
-    def __init__(self, choose: Chooser, plan: Plan, not_data: NotData) -> None:
-        self.choose, self.run = choose, choose.run
-        self.result, self.not_data = plan, not_data
+    def __init__(self, marks: Marks, plan: Plan, parameters: TensorParameters, settings: Call, ledger: Ledger) -> None:
+        self.marks, self.result, self.parameters = marks, plan, parameters
+        self.settings, self.ledger = settings, ledger
 
-    def plan(self) -> None:
+    def plan(self, not_data: NotData) -> None:
         """Every marked bias that is data."""
-        for name, info in self.choose.q.bias_to_quantize.items():
-            if self.not_data.reason(name) is not None:
+        for name, mark in self.marks.biases.items():
+            if not_data.reason(name) is not None:
                 continue
-            x, w = self.result.of(info.input_name), self.result.of(info.weight_name)
-            kind = self.choose.q.bias_kind(w.kind if w is not None else self.run.weight)
-            override = self.choose.override(name)
-            if kind is not None or override or (w is not None and not w.kind.is_integer):
-                kind = kind or self.choose.kind(override, w.kind if w is not None else self.run.weight)
-                array = self.choose.finite(name)
-                planned = self.choose.parameters(name, Role.BIAS, kind, None, True, override, array)
+            x, w = self.result.of(mark.x), self.result.of(mark.w)
+            weight = w.kind if w is not None else self.settings.weight
+            writer, override = self.parameters.writer, self.parameters.override(name)
+            if not override and writer.has_product_bias(weight):
+                if x is not None and w is not None and x.kind.is_integer:
+                    self._int32_bias(name, replace(mark, x=x.name, w=w.name), x, w)
+                continue
+            kind = writer.bias_kind(weight)
+            if kind is not None or override:
+                kind = self.parameters.kind(override, kind or weight)
+                array = self.parameters.finite(name)
+                planned = self.parameters.of(name, Role.BIAS, kind, None, True, override, array)
                 self.result.tensors[name] = planned
-            elif x is not None and w is not None:
-                self._int32_bias(name, Int32Bias(info.node_name, x.name, w.name, info.beta), x, w)
 
     def _int32_bias(self, name: str, derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
-        array = self.choose.finite(name)
+        array = self.parameters.finite(name)
         planned = TensorPlan(name, Role.BIAS, INT32, x.scale, np.zeros((), np.int64), derived=derived)
         self.result.tensors[name] = planned
         if x.position is not None and w.position is not None:
@@ -52,7 +59,7 @@ class Biases:
                 self.result.bounds.append(
                     Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
                 )
-        elif not self.run.options["QDQDisableWeightAdjustForInt32Bias"]:
+        elif not self.settings.options["QDQDisableWeightAdjustForInt32Bias"]:
             self._enlarge(array, derived, x, w)
 
     def _enlarge(self, bias: NDArray[Any], derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
@@ -62,11 +69,11 @@ class Biases:
         if scale.ndim == 1:
             reach = by_channel(reach, scale.size).reshape(-1, scale.size).max(axis=0)
         factor = int32_bias_scale(reach, scale)
-        if self.run.method.power_of_two:
+        if self.settings.method.power_of_two:
             factor = np.exp2(np.ceil(np.log2(factor)))
         if (factor > 1).any():
             low = (w.kind.min - w.zero_point) * w.scale.astype(np.float64)
             w.scale = np.asarray(w.scale * factor, dtype=np.float32)
             if w.zero_point.any() and w.axis is None:  # the channels of a weight have one zero point
                 w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
-            self.run.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")
+            self.ledger.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")

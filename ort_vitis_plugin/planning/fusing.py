@@ -9,22 +9,23 @@ from .saturating_clips import saturates
 
 if TYPE_CHECKING:
     from ..plan import Plan
-    from .marker import PlannedQDQQuantizer
+    from ..plan.marks import Marks
+    from ..request.call import Call
 
 
-def fuse(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
-    """Tensors inside one device operation get no pair."""
-    pairs = [pair for pair in quantizer.run.catalog.fusions(quantizer.run.lineage) if quantizer.run.enabled(pair)]
-    if not pairs or quantizer.run.activation.is_wide:
+def fuse(marks: Marks, plan: Plan, settings: Call) -> None:
+    """Tensors inside one device operation get no pair, where the device computes in their type."""
+    pairs = [pair for pair in settings.catalog.fusions(settings.lineage) if settings.enabled(pair)]
+    if not pairs or not settings.computes(settings.activation):
         return
-    for node in quantizer.marked_nodes.values():
+    for node in marks.nodes.values():
         tensor = plan.fused_end(node.output[0])
-        consumer = quantizer.graph.sole_consumer(tensor)
-        if consumer is None or consumer.name not in quantizer.marked_nodes or tensor not in plan:
+        consumer = plan.graph.sole_consumer(tensor)
+        if consumer is None or consumer.name not in marks.nodes or tensor not in plan:
             continue
         for pair in pairs:
             fits = node.op_type in pair.producers and consumer.op_type in pair.consumers
-            if fits and pair.applies(quantizer.graph, node, consumer):
+            if fits and pair.applies(plan.graph, node, consumer):
                 plan.fused[tensor] = consumer.output[0]
                 drop(plan, tensor)
                 break
@@ -47,16 +48,16 @@ def drop(plan: Plan, tensor: str) -> None:
     del plan.tensors[tensor]
 
 
-def remove_activations(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
+def remove_activations(marks: Marks, plan: Plan) -> None:
     """A Relu or Clip goes where the codes of its output saturate just as it does."""
-    for node in quantizer.removable:
+    for node in marks.removable:
         x, y = node.input[0], node.output[0]
         planned = plan.of(y)
         if planned is None or planned.conversion is not None or x not in plan:
             continue
-        if quantizer.graph.sole_consumer(x) is not node or quantizer.graph.producer(x) is None or x in plan.fused:
+        if plan.graph.sole_consumer(x) is not node or plan.graph.producer(x) is None or x in plan.fused:
             continue
-        if quantizer.graph.element_type(x) and saturates(quantizer.graph, node, planned):
+        if plan.graph.element_type(x) and saturates(plan.graph, node, planned):
             plan.fused[x] = y
             plan.removed[node.name] = node
             drop(plan, x)

@@ -1,9 +1,10 @@
-"""onnxruntime's QDQQuantizer cut into mark, plan and emit; the only file that touches its private methods."""
+"""Which tensors an operator quantizes is onnxruntime's to say: its QDQQuantizer, for this and nothing else."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,124 +18,85 @@ from onnxruntime.quantization.qdq_quantizer import (
 )
 from onnxruntime.quantization.quant_utils import add_infer_metadata
 
-from ..emission.emitter import Emission
-from ..errors import OptionError
-from ..onnx_io.ort_support import has_native_pairs
-from . import Planner
+from ..errors import OptionError, UnsupportedError
+from ..plan import Int32Bias, Role
+from ..plan.marks import Marks, TensorMark
 from .ort_index import IndexedModel, indexed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from onnx import NodeProto
 
-    from onnx import ModelProto, NodeProto
-
-    from ..calibration.statistics import Statistics
     from ..graph import Graph
-    from ..numerics.qtypes import QType
-    from ..plan import Plan
-    from ..request.settings import Run
+    from ..plugin.catalog import Catalog
+    from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
+PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
-class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
-    """Marks tensors with onnxruntime's operator table (and the target's), plans their parameters, then emits.
+class Marker(QDQQuantizer):  # type: ignore[misc]
+    """Marks the tensors of one graph with onnxruntime's operator table (and the target's).
 
-    A format is a subclass. It may change ``quantize_op``, ``dequantize_op``, ``domain`` (of a pair, by type),
-    ``keeps_float_weights``, ``fuses_pairs`` (one node, no pair), ``power_of_two_scales`` (whatever the method),
-    ``minimum_opset`` (to which older models are raised first). One that writes quantized operators leaves the model of
-    pairs that they mean in ``pairs``.
+    A format that needs other tensors than onnxruntime's brings a subclass. Whatever the marking handlers ask of their
+    quantizer is answered from the graph's index.
     """
 
-    quantize_op = "QuantizeLinear"
-    dequantize_op = "DequantizeLinear"
-    fuses_pairs = False
-    power_of_two_scales = False
-    takes_float16 = True
-    needs_native_pairs = False
-    minimum_opset = 0
-    pairs: ModelProto | None = None
-
-    def __init__(self, run: Run, graph: Graph, statistics: Statistics) -> None:
-        self.run, self.graph, self.statistics = run, graph, statistics
-        request = run.request
+    def __init__(self, graph: Graph, settings: Call) -> None:
+        self.graph, self.settings = graph, settings
+        request, options = settings.request, self._upstream_options(settings)
         add_infer_metadata(graph.model)
         try:
             super().__init__(
                 graph.model,
                 request.per_channel,
                 request.reduce_range,
-                run.weight.element_type,
-                run.activation.element_type,
+                settings.weight.element_type,
+                settings.activation.element_type,
                 None,
                 list(request.nodes_to_quantize),
                 list(request.nodes_to_exclude),
-                sorted(run.op_types),
-                self._upstream_options(run),
+                sorted(settings.op_types),
+                options,
             )
         except ValueError as error:
             raise OptionError(f"onnxruntime refuses the options: {error}") from error
         self.model = IndexedModel(graph)
         self.removable: list[NodeProto] = []
-        self.marked_nodes: dict[str, NodeProto] = {}
 
-    # ------------------------------------------------------------------ what a format may change
-
-    def domain(self, kind: QType) -> str:
-        """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21, and for opsets ahead of it."""
-        if self.run.options["UseQDQContribOps"] or not has_native_pairs(self.opset_version):
-            return "com.microsoft"
-        return "com.microsoft" if kind.bits not in (8, 32) and self.opset_version < 21 else ""
-
-    def operator(self, kind: QType, *, dequantize: bool) -> str:
-        """The op type of one half of a pair."""
-        return self.dequantize_op if dequantize else self.quantize_op
-
-    def keeps_float_weights(self, kind: QType) -> bool:
-        """Whether weights stay float with a pair behind them, instead of codes with a dequantize node."""
-        return bool(self.add_qdq_pair_to_weight)
-
-    def bias_kind(self, weight: QType) -> QType | None:
-        """The type of biases with a scale of their own, or None for int32 with scale x * w."""
-        return weight if self.run.target.bias_as_weight else None
-
-    def pair_attributes(self, planned: Any) -> Mapping[str, object]:
-        """Attributes of the nodes of a pair besides ``axis``."""
-        return {}
-
-    # ------------------------------------------------------------------ the three steps
-
-    def plan(self) -> Plan:
-        """Mark every selected node's tensors, then choose their parameters."""
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of every selected node; nodes that share a constant may get copies of it."""
+        nodes: dict[str, NodeProto] = {}
         for node in self.graph.sorted():
             node = self.graph.simulated_node.get(node.name, node)
             if self.should_quantize_node(node):
-                self.marked_nodes[node.name] = node
-        waiting = [node for node in self.marked_nodes.values() if not self._marks(node)]
+                nodes[node.name] = node
+        waiting = [node for node in nodes.values() if not self._marks(node)]
         # What moves data is quantized where its input is; another reader may have marked that one later.
         for node in waiting:
             self._marks(node)
-        return Planner(self).plan()
-
-    def emit(self, plan: Plan) -> ModelProto:
-        """Write the planned pairs into the graph."""
-        return Emission(self, plan).emit()
+        return Marks(
+            self.graph,
+            nodes,
+            {name: _tensor_mark(info) for name, info in self.tensors_to_quantize.items()},
+            {name: _bias_mark(info) for name, info in self.bias_to_quantize.items()},
+            tuple(self.removable),
+            dict(self.tensor_quant_overrides),
+            bool(self.dedicated_qdq_pair),
+        )
 
     # ------------------------------------------------------------------ marking, as onnxruntime's handlers call it
 
     def should_quantize_node(self, node: NodeProto) -> bool:
         if node.domain not in DOMAINS or node.name in self.graph.device_nodes:
             return False
-        if node.op_type in (self.quantize_op, self.dequantize_op, "QuantizeLinear", "DequantizeLinear"):
+        if node.op_type in PAIR:
             return False
-        if (
-            node.op_type == "MatMul"
-            and self.run.options["MatMulConstBOnly"]
-            and not self.graph.is_constant(node.input[1])
-        ):
+        constant_only = node.op_type == "MatMul" and self.settings.options["MatMulConstBOnly"]
+        if constant_only and not self.graph.is_constant(node.input[1]):
             return False
-        return self.run.refusal(node) is None
+        return self.settings.refusal(node) is None
 
     def calc_graph_quant_params(self) -> dict[str, Any]:
         return {}  # the planner chooses parameters, after marking
@@ -230,7 +192,7 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
 
     def _handler(self, node: NodeProto) -> Any:
         self._node = node
-        handler = self.run.catalog.op_quantizer(node.op_type, self.run.lineage) or QDQOperatorBase
+        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage) or QDQOperatorBase
         return indexed(cast(Hashable, handler))(self, node)
 
     def _holds_columns(self, tensor_name: str) -> bool:
@@ -255,9 +217,41 @@ class PlannedQDQQuantizer(QDQQuantizer):  # type: ignore[misc]
         return copy
 
     @staticmethod
-    def _upstream_options(run: Run) -> dict[str, Any]:
-        options = {key: run.options[key] for key in run.options if key in run.catalog.upstream_keys}
-        options.update({key: run.options[key] for key in run.options if key not in run.catalog.options})
-        options["UseQDQContribOps"] = True  # else it warns of 16-bit types; ``domain`` decides
+    def _upstream_options(settings: Call) -> dict[str, Any]:
+        given = settings.options
+        options = {key: given[key] for key in given if key in settings.catalog.upstream_keys}
+        options.update({key: given[key] for key in given if key not in settings.catalog.options})
+        options["UseQDQContribOps"] = True  # else it warns of 16-bit types; the writer decides
         options["OpTypesToExcludeOutputQuantization"] = options.get("OpTypesToExcludeOutputQuantization") or []
+        overrides = options.get("TensorQuantOverrides")
+        if isinstance(overrides, Mapping):
+            options["TensorQuantOverrides"] = {
+                name: _with_types(name, stated, settings.catalog) for name, stated in overrides.items()
+            }
         return options
+
+
+def _with_types(name: str, stated: Any, catalog: Catalog) -> Any:
+    """What the caller states of a tensor, with types for their names; what has another form onnxruntime refuses."""
+    if isinstance(stated, (list, tuple)):
+        return [_with_types(name, entry, catalog) for entry in stated]
+    if not isinstance(stated, Mapping):
+        return stated
+    found = dict(stated)
+    if "convert" in found:
+        found["convert"] = _with_types(name, found["convert"], catalog)
+    if "quant_type" in found:
+        try:
+            found["quant_type"] = catalog.qtype(found["quant_type"])
+        except UnsupportedError as error:
+            raise UnsupportedError(f"TensorQuantOverrides[{name!r}]: {error}") from error
+    return found
+
+
+def _tensor_mark(info: QDQTensorQuantInfo) -> TensorMark:
+    role = Role.WEIGHT if info.tensor_type is QDQQuantTensorType.WEIGHT else Role.ACTIVATION
+    return TensorMark(role, info.axis, info.quant_para_provider.input_name if info.is_shared else None)
+
+
+def _bias_mark(info: QDQBiasQuantInfo) -> Int32Bias:
+    return Int32Bias(info.node_name, info.input_name, info.weight_name, info.beta)

@@ -9,73 +9,74 @@ import numpy as np
 
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
+from ..numerics.qtypes import Scaling
 from ..plan import Conversion, Plan, Role, TensorPlan
 from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
 from .fusing import fuse, remove_activations
-from .tensor_parameters import Chooser
+from .tensor_parameters import TensorParameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..calibration.statistics import Statistics
     from ..numerics.qtypes import QType
-    from .marker import PlannedQDQQuantizer
-    from .tensor_parameters import Override
+    from ..plan.marks import Marks, Override
+    from ..request.call import Call
+    from ..request.ledger import Ledger
 
 DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
 
 
 class Planner:
-    """Turns what the operator handlers marked into a Plan."""
+    """Turns marks into a Plan, by what calibration saw and the call asks for."""
 
-    def __init__(self, quantizer: PlannedQDQQuantizer) -> None:
-        self.q = quantizer
-        self.run, self.graph = quantizer.run, quantizer.graph
-        self.call = quantizer.run.options
+    def __init__(self, marks: Marks, statistics: Statistics, settings: Call, ledger: Ledger) -> None:
+        self.marks, self.statistics = marks, statistics
+        self.settings, self.ledger = settings, ledger
+        self.graph, self.options = marks.graph, settings.options
         self.result = Plan(self.graph)
-        self.not_data = NotData(self.graph, quantizer.statistics)
+        self.not_data = NotData(self.graph, statistics)
         self.range_source: dict[str, str] = dict(self.not_data.padded)
-        self.choose = Chooser(quantizer, self.range_source)
+        self.writer = settings.format.writer(settings, self.graph)
+        self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
 
     def plan(self) -> Plan:
         """Constants and activations in the order of their marks, then what follows from them."""
-        marks = self.q.tensors_to_quantize
+        marks = self.marks.tensors
         self._share_ranges()
-        for name, info in marks.items():
-            role = Role.WEIGHT if info.tensor_type.name == "WEIGHT" else Role.ACTIVATION
-            provider = info.quant_para_provider.input_name if info.is_shared else None
-            if provider is not None and provider not in marks:
-                provider = None
-            if not self._is_read(name) or not self._is_data(name, role) or self._has_a_pair(name):
+        for name, mark in marks.items():
+            provider = mark.provider if mark.provider in marks else None
+            if not self._is_read(name) or not self._is_data(name, mark.role) or self._has_a_pair(name):
                 continue
             if self.graph.is_constant(name):
-                self.result.tensors[name] = self._constant(name, role, info.axis)
-            elif self.choose.is_known(name) or provider is not None:
+                self.result.tensors[name] = self._constant(name, mark.role, mark.axis)
+            elif self.parameters.is_known(name) or provider is not None:
                 self.result.tensors[name] = self._activation(name)
                 if provider is not None and provider in self.result.tensors:
                     self.result.provider[name] = provider
             else:
-                self.run.report.note(f"{name} was never computed in calibration; it stays float")
-        keep_divisors(self.q, self.result)
-        Biases(self.choose, self.result, self.not_data).plan()
-        fuse(self.q, self.result)
-        remove_activations(self.q, self.result)
+                self.ledger.report.note(f"{name} was never computed in calibration; it stays float")
+        keep_divisors(self.result, self.statistics, self.ledger.report.note)
+        Biases(self.marks, self.result, self.parameters, self.settings, self.ledger).plan(self.not_data)
+        fuse(self.marks, self.result, self.settings)
+        remove_activations(self.marks, self.result)
         self._scale_transform()
-        self.run.report.not_data.update(self.not_data.reasons)
+        self.ledger.report.not_data.update(self.not_data.reasons)
         return self.result
 
     def _activation(self, name: str) -> TensorPlan:
-        override = self.choose.override(name)
-        sketch = self.q.statistics.get(self.range_source.get(name, name)) or Sketch()
-        kind = self.choose.kind(override, self.run.activation)
-        planned = self.choose.parameters(name, Role.ACTIVATION, kind, sketch, self._symmetric(name, override), override)
+        override = self.parameters.override(name)
+        sketch = self.statistics.get(self.range_source.get(name, name)) or Sketch()
+        kind = self.parameters.kind(override, self.settings.activation)
+        planned = self.parameters.of(name, Role.ACTIVATION, kind, sketch, self._symmetric(name, override), override)
         convert = override.get("convert")
         if convert is not None:
-            to = self.choose.kind(convert, kind)
-            symmetric = bool(convert.get("symmetric", self.call["ActivationSymmetric"]))
-            other = self.choose.parameters(name, Role.ACTIVATION, to, sketch, symmetric, convert)
+            to = self.parameters.kind(convert, kind)
+            symmetric = bool(convert.get("symmetric", self.options["ActivationSymmetric"]))
+            other = self.parameters.of(name, Role.ACTIVATION, to, sketch, symmetric, convert)
             receivers = convert.get("recv_nodes")
             readers = {reader.name for reader in self.graph.consumers(name)}
             for receiver in sorted(set(receivers or ()) - readers):
@@ -91,9 +92,9 @@ class Planner:
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
-        if not self.call["ActivationSymmetric"]:
+        if not self.options["ActivationSymmetric"]:
             return False
-        return not (self.call["UseUnsignedReLU"] and self._is_never_negative(name))
+        return not (self.options["UseUnsignedReLU"] and self._is_never_negative(name))
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
@@ -103,7 +104,7 @@ class Planner:
 
     def _share_ranges(self) -> None:
         """What saturates anyway needs no codes: the input of a Relu or Clip takes the range of its output."""
-        for node in self.q.marked_nodes.values():
+        for node in self.marks.nodes.values():
             if node.op_type in ("Relu", "Clip") and self.graph.sole_consumer(node.input[0]) is node:
                 end = node.output[0]
                 self.range_source[node.input[0]] = self.range_source.get(end, end)
@@ -126,23 +127,23 @@ class Planner:
         return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
 
     def _constant(self, name: str, role: Role, axis: int | None) -> TensorPlan:
-        overrides = self.choose.overrides(name)
+        overrides = self.parameters.overrides(name)
         first = overrides[0]
-        array = self.choose.finite(name)
-        kind = self.choose.kind(first, self.run.weight if role is Role.WEIGHT else self.run.activation)
+        array = self.parameters.finite(name)
+        kind = self.parameters.kind(first, self.settings.weight if role is Role.WEIGHT else self.settings.activation)
         axis = first.get("axis", axis)
-        if axis is not None and array.ndim:
+        if axis is not None and array.ndim and kind.scaling is not Scaling.NONE:
             axis = axis % array.ndim
             return self._per_channel(name, role, kind, array, axis, overrides)
         if role is Role.WEIGHT:
             symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
         else:
-            symmetric = bool(first.get("symmetric", self.call["ActivationSymmetric"]))
-        return self.choose.parameters(name, role, kind, None, symmetric, first, array)
+            symmetric = bool(first.get("symmetric", self.options["ActivationSymmetric"]))
+        return self.parameters.of(name, role, kind, None, symmetric, first, array)
 
     def _weight_symmetric(self, kind: QType) -> bool:
-        if self.call.given("WeightSymmetric") and self.call["WeightSymmetric"] is not None:
-            return bool(self.call["WeightSymmetric"])
+        if self.options.given("WeightSymmetric") and self.options["WeightSymmetric"] is not None:
+            return bool(self.options["WeightSymmetric"])
         return kind.is_signed
 
     def _per_channel(
@@ -151,7 +152,7 @@ class Planner:
         """Always symmetric: integer operators need one zero point for all channels."""
         channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
         found = [
-            self.choose.parameters(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
+            self.parameters.of(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
             for number, channel in enumerate(channels)
         ]
         scale = np.array([channel.scale for channel in found], dtype=np.float32)
@@ -160,7 +161,7 @@ class Planner:
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""
-        for scale_format in self.run.scale_formats():
+        for scale_format in self.settings.scale_formats():
             for planned in self.result:
                 if planned.derived is None and planned.kind.is_integer:
                     planned.scale = scale_format(planned.scale)

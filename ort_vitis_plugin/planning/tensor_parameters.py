@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError, OptionError
-from ..numerics.positions import ZERO_POSITION, scale_of
-from ..numerics.qtypes import QType, qtype
+from ..numerics.positions import ZERO_POSITION
+from ..numerics.qtypes import QType, Scaling
 from ..plan import Role, TensorPlan
-from ..plan.affine import Affine, affine, softmax_affine, widened
+from ..plan.affine import softmax_affine, widened
 from ..plan.error_curve import ErrorCurve
 from ..sketch import Sketch
 
@@ -21,21 +20,29 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .marker import PlannedQDQQuantizer
+    from ..calibration.statistics import Statistics
+    from ..emission.pair_writer import PairWriter
+    from ..plan.affine import Affine
+    from ..plan.marks import Marks, Override
+    from ..request.call import Call
 
-Override = dict[str, Any]
 
+class TensorParameters:
+    """What the method, the type, its format and the caller's overrides make of a tensor's range."""
 
-class Chooser:
-    """What the method, the type and the caller's overrides make of a tensor's range."""
-
-    def __init__(self, quantizer: PlannedQDQQuantizer, range_source: Mapping[str, str]) -> None:
-        self.q = quantizer
-        self.run, self.graph = quantizer.run, quantizer.graph
-        self.call = quantizer.run.options
+    def __init__(
+        self,
+        marks: Marks,
+        statistics: Statistics,
+        settings: Call,
+        writer: PairWriter,
+        range_source: Mapping[str, str],
+    ) -> None:
+        self.marks, self.statistics, self.graph = marks, statistics, marks.graph
+        self.settings, self.writer = settings, writer
         self.range_source = range_source
 
-    def parameters(
+    def of(
         self,
         name: str,
         role: Role,
@@ -46,56 +53,64 @@ class Chooser:
         array: NDArray[Any] | None = None,
     ) -> TensorPlan:
         """The tensor planned: ``sketch`` is what calibration saw of it, ``array`` the value of a constant."""
-        if not kind.is_integer:
+        if kind.scaling in (Scaling.UNIT, Scaling.NONE):
             return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
-        reduce_range = override.get("reduce_range", self.run.request.reduce_range and role is not Role.ACTIVATION)
-        limits = kind.limits(reduce_range=bool(reduce_range))
-        powers = self.run.method.power_of_two or self.q.power_of_two_scales
         if "scale" in override and "zero_point" in override:
             return self._overridden(name, role, kind, override)
-        if role is Role.ACTIVATION and self._is_softmax(name) and array is None and "rmin" not in override:
-            if powers:
-                given = softmax_affine(kind, symmetric=symmetric)
-            else:
-                given = affine(0.0, 1.0, kind, _float_limits(kind, limits, symmetric=symmetric), symmetric=symmetric)
-            return TensorPlan(name, role, kind, given.scale, given.zero_point, fixed=powers)
-        if self.run.method.power_of_two and "rmin" not in override and "rmax" not in override:
-            exact = self._exact(name) if array is None and kind == self.run.activation else {}
-            never_clips = self.run.method.never_clips
-            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, never_clips, exact)
+        method = self.settings.method
+        reduce_range = override.get("reduce_range", self.settings.request.reduce_range and role is not Role.ACTIVATION)
+        limits = kind.limits(reduce_range=bool(reduce_range))
+        flows = role is Role.ACTIVATION and array is None
+        if kind.is_integer and flows and "rmin" not in override and self._is_softmax(name):
+            return self._softmax(name, kind, limits, symmetric=symmetric)
+        if kind.is_integer and method.power_of_two and "rmin" not in override and "rmax" not in override:
+            exact = self._exact(name) if array is None and kind == self.settings.activation else {}
+            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(self._position(name, curve, array))
             return planned
         low, high = self._range(name, sketch or Sketch(), array)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
-        low, high = widened(low, high, self.call["MinimumRealRange"])
-        given = affine(low, high, kind, _float_limits(kind, limits, symmetric=symmetric), symmetric=symmetric)
-        if powers:
-            given = _rounded_up(given, low, limits, symmetric=symmetric)
+        low, high = widened(low, high, self.settings.options["MinimumRealRange"])
+        given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
+
+    def _softmax(self, name: str, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> TensorPlan:
+        powers = self.settings.method.power_of_two or self.writer.power_of_two_scales
+        if powers:
+            given = softmax_affine(kind, symmetric=symmetric)
+        else:
+            given = self._range_parameters(0.0, 1.0, kind, limits, symmetric=symmetric)
+        return TensorPlan(name, Role.ACTIVATION, kind, given.scale, given.zero_point, fixed=powers)
+
+    def _range_parameters(
+        self, low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool
+    ) -> Affine:
+        powers = self.settings.method.power_of_two or self.writer.power_of_two_scales
+        return self.writer.parameters(low, high, kind, limits, symmetric=symmetric, powers=powers)
 
     def _position(self, name: str, curve: ErrorCurve, array: NDArray[Any] | None) -> int:
         if curve.is_zero:
             return ZERO_POSITION
         source = self.range_source.get(name, name)
-        return int(self.run.method.choose(curve, source, self._collected(array)))
+        return int(self.settings.method.choose(curve, source, self._collected(array)))
 
     def _range(self, name: str, seen: Sketch, array: NDArray[Any] | None) -> tuple[float, float]:
-        source, method = self.range_source.get(name, name), self.run.method
+        source, method = self.range_source.get(name, name), self.settings.method
         if array is not None:
             return (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
         if method.power_of_two:
             return seen.minimum, seen.maximum
-        if source in self.q.statistics.ranges:
-            return self.q.statistics.ranges[source]
-        low, high = method.choose(seen, source, self.run, self._collected(array))
+        if source in self.statistics.ranges:
+            return self.statistics.ranges[source]
+        low, high = method.choose(seen, source, self.settings, self._collected(array))
         return float(low), float(high)
 
     def _exact(self, name: str) -> Mapping[int, tuple[float, int]]:
-        return self.q.statistics.exact.get(self.range_source.get(name, name), {})
+        return self.statistics.exact.get(self.range_source.get(name, name), {})
 
     def _collected(self, array: NDArray[Any] | None) -> Any:
-        return self.q.statistics.collected if array is None else None
+        return self.statistics.collected if array is None else None
 
     def _overridden(self, name: str, role: Role, kind: QType, override: Override) -> TensorPlan:
         scale = np.asarray(override["scale"], dtype=np.float32).reshape(())
@@ -112,11 +127,12 @@ class Chooser:
 
     def kind(self, override: Override, default: QType) -> QType:
         """The type that the caller states, else ``default``."""
-        return qtype(override["quant_type"]) if "quant_type" in override else default
+        kind: QType = override.get("quant_type", default)
+        return kind
 
     def overrides(self, name: str) -> list[Override]:
         """What the caller states of the tensor, channel by channel."""
-        return list(self.q.tensor_quant_overrides.get(name, None) or [{}])
+        return list(self.marks.overrides.get(name) or [{}])
 
     def override(self, name: str) -> Override:
         """What the caller states of the tensor."""
@@ -124,7 +140,7 @@ class Chooser:
 
     def is_known(self, name: str) -> bool:
         """Whether calibration saw the tensor, or an override states its parameters."""
-        return self.range_source.get(name, name) in self.q.statistics or "scale" in self.override(name)
+        return self.range_source.get(name, name) in self.statistics or "scale" in self.override(name)
 
     def finite(self, name: str) -> NDArray[Any]:
         """The value of a constant, which must be finite."""
@@ -142,19 +158,3 @@ def sketch_of(array: NDArray[Any] | None) -> Sketch:
     if array is not None:
         sketch.add(array)
     return sketch
-
-
-def _float_limits(kind: QType, limits: tuple[int, int], *, symmetric: bool) -> tuple[int, int]:
-    """With float scales a symmetric signed type gives up its lowest code, as in onnxruntime."""
-    if symmetric and kind.is_signed and limits == kind.limits():
-        return -limits[1], limits[1]
-    return limits
-
-
-def _rounded_up(given: Affine, low: float, limits: tuple[int, int], *, symmetric: bool) -> Affine:
-    """The next power of two that still covers the range, for stated ranges and for formats that know no other."""
-    scale = scale_of(-math.ceil(math.log2(float(given.scale))))
-    zero = given.zero_point
-    if not symmetric:
-        zero = np.asarray(min(max(round(limits[0] - min(low, 0.0) / scale), limits[0]), limits[1]), dtype=np.int64)
-    return Affine(np.asarray(scale, dtype=np.float32), zero)

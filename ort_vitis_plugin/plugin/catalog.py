@@ -10,17 +10,22 @@ from typing import Any, TypeVar, cast
 
 import pluggy
 
-from ..errors import PluginError, UnknownNameError, suggest
+from ..errors import PluginError, UnknownNameError, UnsupportedError, suggest
+from ..numerics import qtypes
+from ..numerics.qtypes import QType
 from ..options.host_options import CallOptions
 from ..options.options import Option
 from .declarations import (
     Adjuster,
     Calibrator,
+    Correction,
     CustomOpLibrary,
     Format,
     Fusion,
     ModelTransform,
     OpQuantizer,
+    Preset,
+    QuantizedType,
     Stage,
     Target,
     Transform,
@@ -88,11 +93,26 @@ class Catalog:
     def target(self, name: str) -> Target:
         return self._named(Target, "target", name)
 
+    def preset(self, name: str) -> Preset:
+        """The preset of that name; a target without one is its own preset."""
+        known = {preset.name for preset in self.all(Preset)}
+        target = next((target for target in self.all(Target) if target.name == name), None)
+        if name not in known and target is not None:
+            return Preset(name, target.doc, recipe={"Target": name})
+        return self._named(Preset, "preset", name)
+
     def format(self, key: object) -> Format:
         return self._named(Format, "format", key)
 
     def calibrator(self, key: object) -> Calibrator:
         return self._named(Calibrator, "calibration method", key)
+
+    def qtype(self, kind: object) -> QType:
+        """The QType of whatever names a type; names that a plugin declares come first."""
+        entry = self._winners.get((QuantizedType.__name__, qtypes.type_name(kind)))
+        if entry is not None and not isinstance(kind, QType):
+            return entry.declaration.kind  # type: ignore[no-any-return]
+        return qtypes.qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
 
     def lineage(self, target: Target) -> list[str]:
         """The target and those that it is based on, nearest first."""
@@ -117,6 +137,10 @@ class Catalog:
 
     def adjusters(self, lineage: list[str]) -> list[Adjuster]:
         return [rule for rule in self.all(Adjuster) if rule.target is None or rule.target in lineage]
+
+    def corrections(self, lineage: list[str]) -> list[Correction]:
+        """Corrections that hold for the target, in the order in which they are declared."""
+        return [each for each in self.all(Correction) if each.target is None or each.target in lineage]
 
     def fusions(self, lineage: list[str]) -> list[Fusion]:
         return [pair for pair in self.all(Fusion) if pair.target is None or pair.target in lineage]
@@ -205,3 +229,14 @@ def _ordered(steps: list[Transform]) -> list[Transform]:
 def shared_catalog() -> Catalog:
     """The catalog of calls that bring no plugin manager of their own."""
     return Catalog(shared_manager())
+
+
+def qtype(kind: object) -> QType:
+    """The QType of a VitisQuantType, a QuantType, a name (a plugin's too), a QType or an ONNX element type.
+
+    Raises UnsupportedError for what is none, and names those that are known.
+    """
+    try:
+        return qtypes.qtype(kind)  # plugins ask for these while they are loaded
+    except UnsupportedError:
+        return shared_catalog().qtype(kind)

@@ -15,11 +15,13 @@ from ..options.options import Option, OptionGroup
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
+    from ..data_readers import Feed
+    from ..emission.pair_writer import PairWriter
     from ..graph import Graph
     from ..numerics.qtypes import QType
     from ..plan import Bound, Plan
-    from ..request.settings import Run
     from ..sketch import Sketch
+    from .context import Configuration, Context
 
 
 class Stage(Enum):
@@ -33,23 +35,24 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """A device. ``presets`` are values for arguments and options that the caller left alone; ``recommended``
-    is the configuration that the command line takes for it.
+    """A device. ``defaults`` are values for arguments and options that the caller left alone.
 
     ``base`` names a target whose operators, rules and transforms hold here too; ``op_types`` the op types
-    quantized by default (None: onnxruntime's); ``bias_as_weight`` stores biases in the weight type with a scale
-    of their own instead of int32; ``check`` raises UnsupportedError for what the device cannot do;
-    ``placement`` says why a node cannot run on the device (None: it can).
+    quantized by default (None: onnxruntime's); ``computes`` says in which types the device computes: where it does
+    not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
+    ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
+    UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
+    can).
     """
 
     name: str
     doc: str
-    presets: Mapping[str, object] = field(default_factory=dict)
-    recommended: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
     base: str | None = None
     op_types: frozenset[str] | None = None
+    computes: Callable[[QType], bool] | None = None
     bias_as_weight: bool = False
-    check: Callable[[Run], None] | None = None
+    check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
 
     @property
@@ -58,30 +61,63 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Preset:
+    """A configuration with a name. ``arguments`` are quantize_static's (format, method, types, per_channel,
+    reduce_range), ``recipe`` options by key, Target among them; what the caller gives wins over both."""
+
+    name: str
+    doc: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    recipe: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class Format:
-    """How quantized tensors are written. ``quantizer`` is a PlannedQDQQuantizer; ``accepts`` tells types apart."""
+    """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
+
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    """
 
     key: object
     doc: str
-    quantizer: type[Any]
+    writer: type[PairWriter]
     accepts: Callable[[QType], bool]
+    marker: type[Any] | None = None
+
+
+@dataclass(frozen=True)
+class QuantizedType:
+    """A type of codes that requests may name: as text, or as the VitisQuantType of that name."""
+
+    kind: QType
+    doc: str
+
+    @property
+    def key(self) -> str:
+        return self.kind.name
 
 
 @dataclass(frozen=True)
 class Calibrator:
     """How parameters follow from a tensor's values.
 
-    A float-scale method has ``choose(sketch, name, run, collected)``, which gives the real range (low, high); a
-    power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an ErrorCurve).
-    ``collector(run)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for methods that treat
-    samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the whole range inside.
+    A float-scale method has ``choose(sketch, name, configuration, collected)``, which gives the real range (low,
+    high); a power-of-two method ``choose(curve, name, collected)``, which gives a position (``curve`` is an
+    ErrorCurve).
+    ``collector(configuration)`` makes an object whose ``observe(sketches)`` sees each sample's sketches, for
+    methods that treat samples apart (or None); it comes back as ``collected``. ``never_clips``: zero points keep the
+    whole range inside.
     """
 
     key: object
     doc: str
     power_of_two: bool
     choose: Callable[..., Any]
-    collector: Callable[[Run], Any] | None = None
+    collector: Callable[[Configuration], Any] | None = None
     never_clips: bool = False
 
 
@@ -100,7 +136,7 @@ class OpQuantizer:
 
 @dataclass(frozen=True)
 class Transform:
-    """A rewrite of the float graph: ``apply(graph)`` or ``apply(graph, run)`` gives the number of rewrites."""
+    """A rewrite of the float graph: ``apply(graph)`` or ``apply(graph, context)`` gives the number of rewrites."""
 
     key: str
     doc: str
@@ -112,24 +148,24 @@ class Transform:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
-    def __call__(self, graph: Graph, run: Run | None = None) -> int:
+    def __call__(self, graph: Graph, context: Context) -> int:
         graph.step = self.key
-        return self.apply(graph, run) if _takes_run(self.apply) else self.apply(graph)
+        return self.apply(graph, context) if _takes_context(self.apply) else self.apply(graph)
 
 
 @dataclass(frozen=True)
 class ModelTransform:
     """A rewrite of the whole model (functions, opset) before it is seen as a graph.
 
-    ``apply(model)`` or ``apply(model, run)`` gives the model, itself or a new one.
+    ``apply(model)`` or ``apply(model, context)`` gives the model, itself or a new one.
     """
 
     key: str
     doc: str
     apply: Callable[..., ModelProto]
 
-    def __call__(self, model: ModelProto, run: Run) -> ModelProto:
-        return self.apply(model, run) if _takes_run(self.apply) else self.apply(model)
+    def __call__(self, model: ModelProto, context: Context) -> ModelProto:
+        return self.apply(model, context) if _takes_context(self.apply) else self.apply(model)
 
 
 @dataclass(frozen=True)
@@ -146,6 +182,42 @@ class Adjuster:
     def __call__(self, plan: Plan, node: NodeProto) -> Iterator[Bound]:
         for bound in self.rule(plan, node):
             yield replace(bound, rule=self.key, node=node.name)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A change of constants and positions between planning and the hardware's rules, which undoes errors of rounding.
+
+    ``apply(plan, float_graph, samples, context)`` changes constants of ``plan.graph`` and what the plan says of their
+    tensors, and gives the number of changes. ``float_graph`` is the prepared float model, not to be changed;
+    ``samples`` can be iterated again and again, each time all samples that the caller's reader still gives. Nodes stay
+    as they are. A result that is not finite, or of another shape or type, is taken back.
+    """
+
+    key: str
+    doc: str
+    option: Option
+    apply: Callable[[Plan, Graph, Iterable[Feed], Context], int]
+    target: str | None = None
+
+    def __call__(self, plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:
+        return self.apply(plan, float_graph, samples, context)
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """Names of an older package. ``modules`` are dotted names; ``provider(module)`` gives what it holds, by name.
+
+    ``ort_vitis_plugin.compat.install(package)`` makes them importable in one process.
+    """
+
+    modules: tuple[str, ...]
+    doc: str
+    provider: Callable[[str], Mapping[str, object]]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.modules
 
 
 @dataclass(frozen=True)
@@ -183,20 +255,24 @@ class CustomOpLibrary:
 Declaration = (
     type[OptionGroup]
     | Target
+    | Preset
     | Format
+    | QuantizedType
     | Calibrator
     | OpQuantizer
     | Transform
     | ModelTransform
     | Adjuster
+    | Correction
+    | Namespace
     | Fusion
     | ScaleFormat
     | CustomOpLibrary
 )
 
 
-def _takes_run(function: Callable[..., Any]) -> bool:
-    return "run" in inspect.signature(function).parameters
+def _takes_context(function: Callable[..., Any]) -> bool:
+    return len(inspect.signature(function).parameters) > 1
 
 
 def _first_line(function: Callable[..., Any]) -> str:

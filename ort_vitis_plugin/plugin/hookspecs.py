@@ -10,7 +10,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from ..options.request import Request
-    from ..request.settings import Run
+    from .context import Context
     from .declarations import Declaration
 
 PROJECT = "ort_vitis_plugin"
@@ -21,7 +21,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def vitis_declare() -> Iterable[Declaration]:
-    """Yield option groups, targets, formats, calibrators, op quantizers, transforms, rules, fusions, libraries.
+    """Yield option groups, targets, presets, formats, calibrators, op quantizers, transforms, rules, corrections,
+    fusions, namespaces, libraries.
 
     Asked once per plugin manager, on first use. Of equal keys the first in pluggy's call order wins.
     """
@@ -37,7 +38,11 @@ def vitis_configure(request: Request) -> Request | None:
     raise NotImplementedError
 
 
-@hookspec
-def vitis_stage_done(stage: str, run: Run, value: Any) -> None:
-    """See what a stage of the pipeline made (a ModelProto, statistics, a plan), for reports and dumps."""
+@hookspec(warn_on_impl_args={"run": DeprecationWarning("vitis_stage_done takes context in the place of run")})
+def vitis_stage_done(stage: str, context: Context, value: Any, run: Context) -> None:
+    """See what a stage of the pipeline made, for reports and dumps: a ModelProto with its weights in it, a Graph
+    (``to_model()`` gives the whole model), statistics, a plan.
+
+    Whole models are made for those who take ``value``, and only then. ``run`` is the old name of ``context``.
+    """
     raise NotImplementedError

@@ -19,6 +19,7 @@ BUNDLED = (
     "ort_vitis_pow2",
     "ort_vitis_prepare",
     "ort_vitis_ipu",
+    "ort_vitis_correct",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog, full_name
-from ..plugin.declarations import Adjuster, Calibrator, Format, Fusion, ModelTransform, Stage, Target
+from ..plugin.declarations import Adjuster, Calibrator, Format, Fusion, ModelTransform, Preset, Stage, Target
 from ..plugin.manager import new_manager
 from .manual import rows
 
@@ -105,12 +105,20 @@ def methods(catalog: Catalog, root: Path) -> str:
 
 
 def targets(catalog: Catalog, root: Path) -> str:
-    """Devices, with what each presets and what is recommended for it."""
+    """Devices, with what each sets where the call leaves it alone."""
     return markdown(
-        ("target", "device", "presets", "recommended (`--preset`)"),
+        ("target", "device", "defaults"),
+        ((_code(target.name), target.doc, _settings(target.defaults)) for target in catalog.all(Target)),
+    )
+
+
+def presets(catalog: Catalog, root: Path) -> str:
+    """Named configurations."""
+    return markdown(
+        ("preset", "what it is for", "what it sets"),
         (
-            (_code(target.name), target.doc, _settings(target.presets), _settings(target.recommended))
-            for target in catalog.all(Target)
+            (_code(preset.name), preset.doc, _settings({**preset.recipe, **preset.arguments}))
+            for preset in catalog.all(Preset)
         ),
     )
 
@@ -153,6 +161,7 @@ def example(catalog: Catalog, root: Path) -> str:
 
 BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
     "targets": targets,
+    "presets": presets,
     "formats": formats,
     "methods": methods,
     "options": options,

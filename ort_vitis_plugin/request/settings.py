@@ -1,72 +1,72 @@
-"""One call, frozen: what was asked for, by either door; and the run that answers it."""
+"""What a call is answered with, settled before any work: target, format, method, types and options. Frozen."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..numerics.qtypes import QType, qtype
+from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedError
+from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
-from ..options.request import Request
 from ..plugin.declarations import ScaleFormat
-from ..report.report import Report
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
-
-    from ..calibration.statistics import Statistics
     from ..options.options import Option, Options
+    from ..options.request import Request
     from ..plugin.catalog import Catalog
     from ..plugin.declarations import Calibrator, Format, Target
 
+# Arguments that a preset or a target's defaults may set where the caller left them at the door's default.
+PRESET_ARGUMENTS = (
+    "quant_format",
+    "calibrate_method",
+    "activation_type",
+    "weight_type",
+    "per_channel",
+    "reduce_range",
+)
 
-# Arguments that a target's presets may set where the caller left them at the door's default.
-PRESET_ARGUMENTS = ("quant_format", "calibrate_method", "activation_type", "weight_type", "per_channel")
 
+@dataclass(frozen=True)
+class Settings:
+    """One configured request with everything that follows from it; what happens to it is in the ledger."""
 
-class Run:
-    """One request being answered: options parsed, target, format, method and types chosen, the report growing."""
-
-    def __init__(self, request: Request, catalog: Catalog) -> None:
-        request = _configured(request, catalog)
-        self.catalog = catalog
-        self.report = Report()
-        target_name = _target_name(request.given)
-        self.target: Target = catalog.target(target_name)
-        self.lineage: list[str] = catalog.lineage(self.target)
-        presets: dict[str, object] = {}
-        for name in reversed(self.lineage):
-            presets.update(catalog.target(name).presets)
-        arguments = {key: presets.pop(key) for key in PRESET_ARGUMENTS if key in presets}
-        self.request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
-        self.options: Options = option_parser.parse(catalog.options, request.given, presets)
-        call = self.options[CallOptions]
-        self.format: Format = catalog.format(call.format if call.format is not None else self.request.quant_format)
-        self.method: Calibrator = catalog.calibrator(
-            call.method if call.method is not None else self.request.calibrate_method
-        )
-        self.activation: QType = _kind("activation_type", self.request.activation_type)
-        self.weight: QType = _kind("weight_type", self.request.weight_type)
-        self.op_types = frozenset(self.request.op_types) or self._default_op_types()
-        self.report.configuration = {
-            "target": self.target.name,
-            "format": str(self.format.key),
-            "method": str(self.method.key),
-            "activation_type": str(self.activation),
-            "weight_type": str(self.weight),
-        }
-        self.excluded: dict[str, str] = {}
-        self.samples: Any = None
-        self.statistics: Statistics | None = None
-        self.libraries: list[str] = []
+    request: Request
+    catalog: Catalog
+    target: Target
+    lineage: list[str]
+    options: Options
+    format: Format
+    method: Calibrator
+    activation: QType
+    weight: QType
+    op_types: frozenset[str]
 
     @property
     def call(self) -> CallOptions:
+        """The host's own options."""
         return self.options[CallOptions]
+
+    @property
+    def quantizes_bodies(self) -> bool:
+        """Whether the bodies of If, Loop and Scan are to be quantized."""
+        return bool(self.options.get("EnableSubgraph"))
+
+    def computes(self, kind: QType) -> bool:
+        """Whether the target's device computes in a type: as it says itself, else as the target that it is based on."""
+        for name in self.lineage:
+            computes = self.catalog.target(name).computes
+            if computes is not None:
+                return computes(kind)
+        return True
+
+    @property
+    def rules_hold(self) -> bool:
+        """Whether the target's rules on positions apply: its device computes in both types, and there are positions."""
+        return self.method.power_of_two and self.computes(self.activation) and self.computes(self.weight)
 
     def scale_formats(self) -> list[Any]:
         """Functions that put scales into a hardware's own number format (Int16Scale), those that are on."""
@@ -80,22 +80,57 @@ class Run:
         """Whether a step's switch is on (steps without one always are)."""
         return step.option is None or bool(self.options[step.option.key])
 
-    def refusal(self, node: NodeProto) -> str | None:
-        """Why the request leaves a node float, or None when it is to be quantized."""
-        if node.op_type not in self.op_types:
-            return "op type not selected"
-        if self.request.nodes_to_quantize and node.name not in self.request.nodes_to_quantize:
-            return "not in nodes_to_quantize"
-        if node.name in self.request.nodes_to_exclude:
-            return "in nodes_to_exclude"
-        return self.excluded.get(node.name)
+    def described(self) -> dict[str, str]:
+        """What the report says of the configuration."""
+        return {
+            "target": self.target.name,
+            "format": str(self.format.key),
+            "method": str(self.method.key),
+            "activation_type": str(self.activation),
+            "weight_type": str(self.weight),
+        }
 
-    def _default_op_types(self) -> frozenset[str]:
-        for name in (*self.lineage, "cpu"):
-            op_types = self.catalog.target(name).op_types
-            if op_types is not None:
-                return op_types
-        return frozenset()
+
+def settings_of(request: Request, catalog: Catalog) -> Settings:
+    """The settings of a call; plugins configure the request here, once, and may veto it.
+
+    The caller's values win over the preset's, these over the target's defaults, these over the declared ones.
+
+    Raises:
+        UnknownNameError: target, preset, format or method is nobody's.
+        OptionError: two values contradict each other.
+        UnsupportedError: a type does not exist.
+    """
+    request = _with_preset(_configured(request, catalog), catalog)
+    target = catalog.target(_target_name(request.given))
+    lineage = catalog.lineage(target)
+    defaults: dict[str, object] = {}
+    for name in reversed(lineage):
+        defaults.update(catalog.target(name).defaults)
+    arguments = {key: defaults.pop(key) for key in PRESET_ARGUMENTS if key in defaults}
+    request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
+    options = option_parser.parse(catalog.options, request.given, defaults)
+    call = options[CallOptions]
+    return Settings(
+        request=request,
+        catalog=catalog,
+        target=target,
+        lineage=lineage,
+        options=options,
+        format=catalog.format(call.format if call.format is not None else request.quant_format),
+        method=catalog.calibrator(call.method if call.method is not None else request.calibrate_method),
+        activation=_kind(catalog, "activation_type", request.activation_type),
+        weight=_kind(catalog, "weight_type", request.weight_type),
+        op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
+    )
+
+
+def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:
+    for name in (*lineage, "cpu"):
+        op_types = catalog.target(name).op_types
+        if op_types is not None:
+            return op_types
+    return frozenset()
 
 
 def _configured(request: Request, catalog: Catalog) -> Request:
@@ -108,9 +143,38 @@ def _configured(request: Request, catalog: Catalog) -> Request:
     return request
 
 
-def _kind(argument: str, value: object) -> QType:
+def _with_preset(request: Request, catalog: Catalog) -> Request:
+    """The request with the values of the preset that it names, where the caller gave none."""
+    name = request.given.get("Preset")
+    if name is None:
+        return request
+    if not isinstance(name, str):
+        raise UnknownNameError(f"Preset takes the name of a preset, not {name!r}")
+    preset = catalog.preset(name)
+    for argument in preset.arguments:
+        if argument not in PRESET_ARGUMENTS:
+            raise PluginError(
+                f"preset {name} sets {argument}, which is no argument that a preset may set "
+                f"({', '.join(PRESET_ARGUMENTS)}); other things are options, in its recipe"
+            )
+    arguments = {key: value for key, value in preset.arguments.items() if key in request.default}
+    given = {option_parser.resolve(key, catalog.options) or key for key in request.given}
+    recipe = {
+        key: value
+        for key, value in preset.recipe.items()
+        if (option_parser.resolve(key, catalog.options) or key) not in given
+    }
+    return replace(
+        request,
+        **arguments,  # type: ignore[arg-type]
+        given={**recipe, **request.given},
+        default=request.default - arguments.keys(),
+    )
+
+
+def _kind(catalog: Catalog, argument: str, value: object) -> QType:
     try:
-        return qtype(value)
+        return catalog.qtype(value)
     except UnsupportedError as error:
         raise UnsupportedError(f"{argument}: {error}") from error
 
@@ -122,12 +186,3 @@ def _target_name(given: Mapping[str, object]) -> str:
     if enable_dpu and target is not None and target != "ipu_cnn":
         raise OptionError(f"enable_dpu=True means the target ipu_cnn, but Target is {target!r}; give one of them")
     return target or ("ipu_cnn" if enable_dpu else "cpu")
-
-
-def refusal(run: Run | None, node: NodeProto, *, any_type: bool = False) -> str | None:
-    """Why the request leaves the node as it is; ``any_type`` asks about the node, not about its op type."""
-    reason = run.refusal(node) if run is not None else None
-    if reason is not None and any_type and run is not None and node.op_type not in run.op_types:
-        excluded = node.name in run.request.nodes_to_exclude
-        return "in nodes_to_exclude" if excluded else run.excluded.get(node.name)
-    return reason

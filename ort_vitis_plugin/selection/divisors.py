@@ -15,11 +15,13 @@ from ..graph import DEFAULT_DOMAINS
 from .masks_and_fills import KEEPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from onnx import NodeProto
 
+    from ..calibration.statistics import Statistics
     from ..graph import Graph
     from ..plan import Plan
-    from ..planning.marker import PlannedQDQQuantizer
 
 # The input of which a zero makes an infinity, by op type.
 DIVISORS = {"Div": 1, "Reciprocal": 0, "Log": 0}
@@ -44,23 +46,23 @@ def is_divisor(graph: Graph, tensor: str) -> bool:
     return False
 
 
-def keep_divisors(quantizer: PlannedQDQQuantizer, plan: Plan) -> None:
+def keep_divisors(plan: Plan, statistics: Statistics, note: Callable[[str], None]) -> None:
     """Take divisors that would vanish out of the plan; what shared their scale keeps one of its own."""
-    for name, (node, least) in _Divisors(quantizer).found.items():
+    for name, (node, least) in _Divisors(plan.graph, statistics).found.items():
         planned = plan.of(name)
         if planned is None or not planned.kind.is_integer or least > float(planned.scale.max()) / 2:
             continue
         del plan.tensors[name]
         for other in [other for other, provider in plan.provider.items() if name in (other, provider)]:
             del plan.provider[other]
-        quantizer.run.report.note(REASON.format(name=name, least=least, node=node.name, op_type=node.op_type))
+        note(REASON.format(name=name, least=least, node=node.name, op_type=node.op_type))
 
 
 class _Divisors:
     """Tensors that reach a division or logarithm: that node, and the magnitude that rounding must not swallow."""
 
-    def __init__(self, quantizer: PlannedQDQQuantizer) -> None:
-        self.graph, self.statistics = quantizer.graph, quantizer.statistics
+    def __init__(self, graph: Graph, statistics: Statistics) -> None:
+        self.graph, self.statistics = graph, statistics
         self.found: dict[str, tuple[NodeProto, float]] = {}
         for node in self.graph:
             if node.op_type in DIVISORS and node.domain in DEFAULT_DOMAINS:

@@ -13,54 +13,53 @@ from onnx import TensorProto
 
 from ..errors import OptionError
 from ..graph import inner_nodes
-from ..pipeline.subgraphs import is_enabled
-from ..request.renames import OVERRIDES, SELECTIONS, follow_node, follow_tensor
+from ..request.renames import OVERRIDES, SELECTIONS
 from .name_patterns import GLOB, OP, TENSOR, Pattern, no_hit, parsed
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..graph import Graph
-    from ..request.settings import Run
+    from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.UNDEFINED)
 
 
-def resolve_nodes(graph: Graph, run: Run) -> None:
+def resolve_nodes(graph: Graph, call: Call) -> None:
     """Let patterns in nodes_to_quantize and nodes_to_exclude stand for the names of the nodes that they hit.
 
     Raises:
         UnknownNameError: a pattern hits nothing.
         OptionError: patterns leave nothing to quantize.
     """
-    inner = list(inner_nodes(graph)) if is_enabled(run) else []
+    inner = list(inner_nodes(graph)) if call.settings.quantizes_bodies else []
     existing = {node.name for node in (*graph, *inner) if node.name}
-    given = {argument: tuple(getattr(run.request, argument)) for argument in SELECTIONS}
+    given = {argument: tuple(getattr(call.request, argument)) for argument in SELECTIONS}
     # Each once, by the first argument that lists it: it means the same nodes in both.
     texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument]}
     found = {text: parsed(text, existing, argument) for text, argument in texts.items()}
     patterns = {text: pattern for text, pattern in found.items() if pattern is not None}
     if patterns:
         _name_nodes(graph)
-        any_selected = any(node.op_type in run.op_types for node in (*graph, *inner))
+        any_selected = any(node.op_type in call.op_types for node in (*graph, *inner))
         nodes = [*graph, *(node for node in inner if node.name)]
         for text, pattern in patterns.items():
-            names = _resolve(pattern, texts[text], nodes, graph, run)
-            run.report.patterns |= {f"{key} {text}": names for key, listed in given.items() if text in listed}
-        if any_selected and all(run.refusal(node) is not None for node in (*graph, *inner)):
-            said = ", ".join(run.report.patterns)
+            names = _resolve(pattern, texts[text], nodes, graph, call)
+            call.report.patterns |= {f"{key} {text}": names for key, listed in given.items() if text in listed}
+        if any_selected and all(call.refusal(node) is not None for node in (*graph, *inner)):
+            said = ", ".join(call.report.patterns)
             raise OptionError(f"nothing is left to quantize: {said} leaves every node float; narrow the pattern")
-    _check_tensors(graph, run)
+    _check_tensors(graph, call)
 
 
-def _resolve(pattern: Pattern, argument: str, nodes: list[NodeProto], graph: Graph, run: Run) -> list[str]:
+def _resolve(pattern: Pattern, argument: str, nodes: list[NodeProto], graph: Graph, call: Call) -> list[str]:
     """What a pattern hits; the request means these nodes from now on."""
     hit = [node for node in nodes if _hits(pattern, node, graph)]
     if not hit:
         raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
-    names = _own_names(hit, nodes, graph, run)
+    names = _own_names(hit, nodes, graph, call)
     # What computes shapes is float anyway; named in the request it would have to be kept from folding.
-    follow_node(run, pattern.text, *([name for name, node in names.items() if _computes(node, graph)] or names))
+    graph.renames.node(pattern.text, *([name for name, node in names.items() if _computes(node, graph)] or names))
     return list(names)
 
 
@@ -89,15 +88,14 @@ def _known(pattern: Pattern, nodes: Iterable[NodeProto], graph: Graph) -> tuple[
     return "node", [node.name for node in nodes]
 
 
-def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, run: Run) -> dict[str, NodeProto]:
+def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, call: Call) -> dict[str, NodeProto]:
     """The nodes by names that no other node has: one with the name of a node that is not hit gets its own."""
     ours = {id(node) for node in hit}
     others = {node.name for node in nodes if id(node) not in ours}
     named = {}
     for node in hit:
         if node.name in others:
-            shared, node.name = node.name, graph.unique(node.name)
-            follow_node(run, shared, shared, node.name)
+            graph.rename_node(node, graph.unique(node.name), shared=True)
         named[node.name] = node
     return named
 
@@ -107,7 +105,7 @@ def _computes(node: NodeProto, graph: Graph) -> bool:
     return any(graph.element_type(tensor) in FLOATS for tensor in node.output if tensor)
 
 
-def resolve_tensors(graph: Graph, run: Run) -> None:
+def resolve_tensors(graph: Graph, call: Call) -> None:
     """Let patterns among the keys of TensorQuantOverrides stand for the tensors that they hit.
 
     A pattern hits tensors that are computed or fed; constants too where it begins with ``tensor:`` or ``re:``. A name
@@ -117,31 +115,31 @@ def resolve_tensors(graph: Graph, run: Run) -> None:
         UnknownNameError: a pattern hits nothing that is left.
         OptionError: two patterns say different things of one tensor.
     """
-    overrides: Mapping[str, Any] = run.options[OVERRIDES] or {}
+    overrides: Mapping[str, Any] = call.overrides
     said: dict[str, str] = {}
-    for text, pattern in _tensor_patterns(graph, run).items():
+    for text, pattern in _tensor_patterns(graph, call).items():
         hit = list(_tensors(pattern, graph))
         if not hit:
             raise no_hit(pattern, OVERRIDES, "tensor that is left when the model is prepared", _all_tensors(graph))
-        run.report.patterns[f"{OVERRIDES} {text}"] = hit
+        call.report.patterns[f"{OVERRIDES} {text}"] = hit
         for name in hit:
             if name not in overrides and overrides[said.setdefault(name, text)] != overrides[text]:
                 raise OptionError(
                     f"{OVERRIDES}: {said[name]!r} and {text!r} say different things of {name}; name it itself"
                 )
-        follow_tensor(run, text, *(name for name in hit if name not in overrides))
+        graph.renames.tensor(text, *(name for name in hit if name not in overrides))
 
 
-def _tensor_patterns(graph: Graph, run: Run) -> dict[str, Pattern]:
+def _tensor_patterns(graph: Graph, call: Call) -> dict[str, Pattern]:
     existing = set(_all_tensors(graph))
-    keys = run.options[OVERRIDES] or {}
+    keys = call.overrides
     found = {key: parsed(key, existing, OVERRIDES) for key in keys if isinstance(key, str)}
     return {key: pattern for key, pattern in found.items() if pattern is not None}
 
 
-def _check_tensors(graph: Graph, run: Run) -> None:
+def _check_tensors(graph: Graph, call: Call) -> None:
     """A pattern that hits nothing of the caller's model is told before any work."""
-    for pattern in _tensor_patterns(graph, run).values():
+    for pattern in _tensor_patterns(graph, call).values():
         if not any(_tensors(pattern, graph)):
             known = [node.op_type for node in graph] if pattern.kind == OP else _all_tensors(graph)
             raise no_hit(pattern, OVERRIDES, "tensor", known)

@@ -9,7 +9,6 @@ import onnx.defs
 
 from ..errors import UnknownNameError, suggest
 from ..graph import inner_nodes
-from ..pipeline.subgraphs import is_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,17 +16,21 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..graph import Graph
-    from ..request.settings import Run
+    from ..request.call import Call
 
 
-def select(graph: Graph, run: Run, earlier: Iterable[str] = ()) -> None:
+def select(graph: Graph, call: Call, earlier: Iterable[str] = ()) -> None:
     """Check every name of the request against the graph; record what input_nodes and output_nodes leave float.
 
     ``earlier`` are the nodes before normalization: where it folded or removed one, nothing is left to select.
     """
     by_name = {node.name: node for node in graph}
-    request, call = run.request, run.call
-    known = by_name.keys() | set(earlier) | ({node.name for node in inner_nodes(graph)} if is_enabled(run) else set())
+    request, options = call.request, call.call
+    known = (
+        by_name.keys()
+        | set(earlier)
+        | ({node.name for node in inner_nodes(graph)} if call.settings.quantizes_bodies else set())
+    )
     for argument, names in (
         ("nodes_to_quantize", request.nodes_to_quantize),
         ("nodes_to_exclude", request.nodes_to_exclude),
@@ -35,23 +38,23 @@ def select(graph: Graph, run: Run, earlier: Iterable[str] = ()) -> None:
         for name in names:
             if name not in known:
                 raise UnknownNameError(f"{argument}: the model has no node {name!r}{suggest(name, known)}")
-    _check_op_types(graph, run)
-    starts = [node for name in call.input_nodes or () for node in _nodes(graph, by_name, name, "input_nodes")]
-    ends = [node for name in call.output_nodes or () for node in _nodes(graph, by_name, name, "output_nodes")]
+    _check_op_types(graph, call)
+    starts = [node for name in options.input_nodes or () for node in _nodes(graph, by_name, name, "input_nodes")]
+    ends = [node for name in options.output_nodes or () for node in _nodes(graph, by_name, name, "output_nodes")]
     if starts:
         behind = _closure(starts, lambda node: _readers(graph, node))
         before = _closure(starts, lambda node: _producers(graph, node)) - behind
-        run.excluded.update(dict.fromkeys(_names(before), "before input_nodes"))
+        call.ledger.excluded.update(dict.fromkeys(_names(before), "before input_nodes"))
     if ends:
         before = _closure(ends, lambda node: _producers(graph, node))
         behind = _closure(ends, lambda node: _readers(graph, node)) - before
-        run.excluded.update(dict.fromkeys(_names(behind), "after output_nodes"))
+        call.ledger.excluded.update(dict.fromkeys(_names(behind), "after output_nodes"))
 
 
-def _check_op_types(graph: Graph, run: Run) -> None:
+def _check_op_types(graph: Graph, call: Call) -> None:
     present = {node.op_type for node in graph}
     known = present | {schema.name for schema in onnx.defs.get_all_schemas()}
-    for op_type in run.request.op_types:
+    for op_type in call.request.op_types:
         if op_type not in known:
             raise UnknownNameError(f"op_types_to_quantize: there is no op type {op_type!r}{suggest(op_type, known)}")
 

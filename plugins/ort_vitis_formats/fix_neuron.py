@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ort_vitis_plugin.api import Format, PlannedQDQQuantizer, QType, TensorPlan, UnsupportedError, VitisQuantFormat
+from ort_vitis_plugin.api import Format, PairWriter, QType, TensorPlan, UnsupportedError, VitisQuantFormat
 
 
-class FixNeuronQuantizer(PlannedQDQQuantizer):
+class FixNeuronWriter(PairWriter):
     """q = clip(round(x / s) + z, -128, 127), y = (q - z) s; weights and biases stay float before their FixNeuron."""
 
     quantize_op = dequantize_op = "FixNeuron"
-    fuses_pairs = True
+    is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
     needs_native_pairs = True
@@ -20,10 +20,10 @@ class FixNeuronQuantizer(PlannedQDQQuantizer):
     def domain(self, kind: QType) -> str:
         return "ai.onnx.contrib"
 
-    def bias_kind(self, weight: QType) -> QType | None:
-        return weight
+    def has_product_bias(self, weight: QType) -> bool:
+        return False
 
-    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         if planned.position is None:
             raise UnsupportedError(
                 f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "
@@ -36,6 +36,4 @@ def _accepts(kind: QType) -> bool:
     return kind.name == "QInt8"
 
 
-FIX_NEURON = Format(
-    VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronQuantizer, _accepts
-)
+FIX_NEURON = Format(VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronWriter, _accepts)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from ort_vitis_plugin.api import (
     Format,
     OptionGroup,
-    PlannedQDQQuantizer,
+    PairWriter,
     QType,
+    Scaling,
     TensorPlan,
     VitisQuantFormat,
     option,
@@ -27,11 +28,10 @@ class VitisQDQOptions(OptionGroup):
     )
 
 
-class VitisQDQQuantizer(PlannedQDQQuantizer):
+class VitisQDQWriter(PairWriter):
     """Float weights keep their pair, as the original writes them; biases never saturate."""
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
-
     takes_float16 = False
 
     def domain(self, kind: QType) -> str:
@@ -44,28 +44,36 @@ class VitisQDQQuantizer(PlannedQDQQuantizer):
     def keeps_float_weights(self, kind: QType) -> bool:
         return True
 
+    def has_product_bias(self, weight: QType) -> bool:
+        return False
+
     def bias_kind(self, weight: QType) -> QType | None:
         """int32 with a scale of its own, unless the device, a half-float weight type or the 8-bit library says no."""
-        if self.run.target.bias_as_weight or not weight.is_integer or weight.bits == 32 or not self._is_vitis(weight):
+        if (
+            self.settings.target.bias_as_weight
+            or not weight.is_integer
+            or weight.bits == 32
+            or not self._is_vitis(weight)
+        ):
             return weight
         return qtype("QInt32")
 
-    def pair_attributes(self, planned: TensorPlan) -> Mapping[str, object]:
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         if self._is_vitis(planned.kind) or planned.position is None:
             return {}
         return {"bit_width": "8", "pos": str(planned.position)}
 
     def _is_vitis(self, kind: QType) -> bool:
-        return kind.bits != 8 or bool(self.run.options[VitisQDQOptions].use_qdq_vitis_custom_ops)
+        return kind.bits != 8 or bool(self.settings.options[VitisQDQOptions].use_qdq_vitis_custom_ops)
 
 
 def _accepts(kind: QType) -> bool:
-    return kind.bits >= 8 and kind.name != "QFLOAT8E4M3FN"
+    return (kind.is_integer and kind.bits >= 8) or kind.scaling is Scaling.UNIT
 
 
 VITIS_QDQ = Format(
     VitisQuantFormat.QDQ,
     "VitisQuantizeLinear and VitisDequantizeLinear, 8 to 32 bits, float16 and bfloat16.",
-    VitisQDQQuantizer,
+    VitisQDQWriter,
     _accepts,
 )

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from ort_vitis_plugin.api import Declaration, hookimpl
 
 from .adjusters import ADJUSTERS
-from .cnn import IPU_CNN
+from .cnn import IPU_CNN, IPU_CNN_PRESET
 from .fuse import FUSIONS
 from .operators import OPERATORS
 from .options import IpuOptions
 from .prepare import PREPARATION
 from .simulate import SIMULATION
-from .transformer import IPU_TRANSFORMER
+from .transformer import IPU_TRANSFORMER, IPU_TRANSFORMER_PRESET
 
 
 @hookimpl
@@ -22,6 +22,8 @@ def vitis_declare() -> Iterator[Declaration]:
     yield IpuOptions
     yield IPU_CNN
     yield IPU_TRANSFORMER
+    yield IPU_CNN_PRESET
+    yield IPU_TRANSFORMER_PRESET
     yield from OPERATORS
     yield from FUSIONS
     yield from PREPARATION

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import (
     PowerOfTwoMethod,
+    Preset,
     QuantFormat,
     QuantType,
     Target,
@@ -21,67 +22,75 @@ from .placement import placement
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ort_vitis_plugin.api import Run
+    from ort_vitis_plugin.api import Configuration, QType
 
 INT8 = qtype(QuantType.QInt8)
+BITS = 8
 
 
-def _refusals(run: Run) -> Iterator[tuple[str, str]]:
+def _refusals(settings: Configuration) -> Iterator[tuple[str, str]]:
     """What the device cannot do and the nearest thing that works, most basic first."""
-    if not run.method.power_of_two or run.options.get("Int16Scale"):
-        asked = "Int16Scale=True" if run.method.power_of_two else f"calibrate_method={run.method.key}"
+    if not settings.method.power_of_two or settings.options.get("Int16Scale"):
+        asked = "Int16Scale=True" if settings.method.power_of_two else f"calibrate_method={settings.method.key}"
         yield (
             f"{asked} gives scales that are no powers of two, and the NPU's CNN engine can only shift",
             'use PowerOfTwoMethod.MinMSE or NonOverflow, or Target="ipu_transformer" for float scales',
         )
-    if run.request.per_channel:
+    if settings.request.per_channel:
         yield "per_channel=True: the NPU has one shift for all channels", "use per_channel=False, with include_cle=True"
-    if run.request.reduce_range:
+    if settings.request.reduce_range:
         yield "reduce_range=True: the NPU's accumulator needs no spare bit", "use reduce_range=False"
-    wide_allowed = run.format.key == VitisQuantFormat.QDQ
-    if run.weight != INT8 and not (wide_allowed and run.weight.is_wide):
+    wide_allowed = settings.format.key == VitisQuantFormat.QDQ
+    if settings.weight != INT8 and not (wide_allowed and not computes(settings.weight)):
         yield (
-            f"weight_type={run.weight}: the NPU's weights are signed 8-bit integers",
+            f"weight_type={settings.weight}: the NPU's weights are signed 8-bit integers",
             "use QuantType.QInt8"
             + (", or a wide type to try its accuracy off the NPU" if wide_allowed else ", or VitisQuantFormat.QDQ"),
         )
-    if not run.options["ActivationSymmetric"]:
+    if not settings.options["ActivationSymmetric"]:
         yield "ActivationSymmetric=False: the NPU has no zero points", "leave it out or set it to True"
-    if run.options["WeightSymmetric"] is False:
+    if settings.options["WeightSymmetric"] is False:
         yield "WeightSymmetric=False: the NPU has no zero points", "set it to True"
-    if not run.options["QuantizeBias"]:
+    if not settings.options["QuantizeBias"]:
         yield "QuantizeBias=False: the NPU's biases are 8-bit integers", "set it to True"
-    if run.options["QDQOpTypePerChannelSupportToAxis"]:
+    if settings.options["QDQOpTypePerChannelSupportToAxis"]:
         yield "QDQOpTypePerChannelSupportToAxis: the NPU has one shift for all channels", "set it to {}"
 
 
-def check(run: Run) -> None:
-    """Raise for what the device cannot do; note where its rules do not apply."""
-    for reason, instead in _refusals(run):
+def check(settings: Configuration) -> None:
+    """Raise for what the device cannot do."""
+    for reason, instead in _refusals(settings):
         raise UnsupportedError(f"target ipu_cnn (enable_dpu) does not take {reason}; {instead}")
-    if run.weight.is_wide or run.activation.is_wide:
-        run.report.note(
-            f"activations {run.activation} and weights {run.weight} do not run on the NPU's 8-bit engine: "
-            "its rules on positions are off"
-        )
+
+
+def computes(kind: QType) -> bool:
+    """The engine multiplies codes of at most 8 bits."""
+    return kind.bits <= BITS
 
 
 IPU_CNN = Target(
     "ipu_cnn",
     "CNNs on the Ryzen AI NPU (enable_dpu): power-of-two scales, 8-bit biases, positions within the DPU's shifts.",
-    presets={
+    defaults={
         "calibrate_method": PowerOfTwoMethod.MinMSE,
         "ActivationSymmetric": True,
         "WeightSymmetric": True,
     },
-    recommended={
+    op_types=DPU,
+    computes=computes,
+    bias_as_weight=True,
+    check=check,
+    placement=placement,
+)
+
+IPU_CNN_PRESET = Preset(
+    "ipu_cnn",
+    "The manual's configuration for CNNs on the NPU: uint8 by int8, power-of-two scales of least error.",
+    arguments={
         "quant_format": QuantFormat.QDQ,
         "calibrate_method": PowerOfTwoMethod.MinMSE,
         "activation_type": QuantType.QUInt8,
         "weight_type": QuantType.QInt8,
     },
-    op_types=DPU,
-    bias_as_weight=True,
-    check=check,
-    placement=placement,
+    recipe={"Target": "ipu_cnn"},
 )

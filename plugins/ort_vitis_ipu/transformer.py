@@ -7,11 +7,11 @@ most of the accuracy (tests/zoo/README.md).
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import CalibrationMethod, QuantFormat, QuantType, Target
+from ort_vitis_plugin.api import CalibrationMethod, Preset, QuantFormat, QuantType, Target
 
 from .op_types import PRODUCTS
 
-RECOMMENDED = {
+DEFAULTS = {
     "quant_format": QuantFormat.QDQ,
     "calibrate_method": CalibrationMethod.MinMax,
     "activation_type": QuantType.QInt8,
@@ -21,7 +21,13 @@ RECOMMENDED = {
 IPU_TRANSFORMER = Target(
     "ipu_transformer",
     "Transformers on the Ryzen AI NPU: MatMul, Gemm and Conv with MinMax and float scales, int8 by int8.",
-    presets=RECOMMENDED,
-    recommended=RECOMMENDED,
+    defaults=DEFAULTS,
     op_types=PRODUCTS,
+)
+
+IPU_TRANSFORMER_PRESET = Preset(
+    "ipu_transformer",
+    "The configuration for transformers on the NPU: int8 by int8, float scales, products of matrices alone.",
+    arguments=DEFAULTS,
+    recipe={"Target": "ipu_transformer"},
 )

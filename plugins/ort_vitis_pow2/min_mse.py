@@ -7,7 +7,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ort_vitis_plugin.api import Calibrator, ErrorCurve, OptionGroup, PowerOfTwoMethod, QType, Run, Sketch, option
+from ort_vitis_plugin.api import (
+    Calibrator,
+    Configuration,
+    ErrorCurve,
+    OptionGroup,
+    PowerOfTwoMethod,
+    QType,
+    Sketch,
+    option,
+)
 
 
 class MinMSEOptions(OptionGroup):
@@ -37,11 +46,11 @@ class Votes:
         return min(votes, key=lambda position: (-votes[position], position)) if votes else None
 
 
-def votes(run: Run) -> Votes | None:
+def votes(settings: Configuration) -> Votes | None:
     """What collects each sample's best positions, for MinMSEMode="MostCommon"."""
-    if run.options[MinMSEOptions].min_mse_mode == "All" or not run.activation.is_integer:
+    if settings.options[MinMSEOptions].min_mse_mode == "All" or not settings.activation.is_integer:
         return None
-    return Votes(run.activation, symmetric=bool(run.options["ActivationSymmetric"]))
+    return Votes(settings.activation, symmetric=bool(settings.options["ActivationSymmetric"]))
 
 
 # Bits of a float32's significand: codes of more bits tell no more about the largest values.

@@ -11,13 +11,14 @@ from .calibrators import DISTRIBUTION, ENTROPY, MIN_MAX, PERCENTILE
 from .formats import QDQ, QOPERATOR
 from .operators import op_quantizers
 from .options import UpstreamOptions
-from .target import cpu
+from .target import CPU_PRESET, cpu
 
 
 @hookimpl
 def vitis_declare() -> Iterator[Declaration]:
     yield UpstreamOptions
     yield cpu()
+    yield CPU_PRESET
     yield QDQ
     yield QOPERATOR
     yield MIN_MAX

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ort_vitis_plugin.api import CalibrationMethod, Calibrator, Run, Sketch
+from ort_vitis_plugin.api import CalibrationMethod, Calibrator, Configuration, Sketch
 
 Range = tuple[float, float]
 
@@ -35,36 +35,36 @@ class MovingAverage:
             self.limits[name] = (low, high)
 
 
-def moving_average(run: Run) -> MovingAverage | None:
+def moving_average(settings: Configuration) -> MovingAverage | None:
     """What averages the extremes of the samples, for CalibMovingAverage."""
-    if not run.options["CalibMovingAverage"]:
+    if not settings.options["CalibMovingAverage"]:
         return None
-    return MovingAverage(float(run.options["CalibMovingAverageConstant"]))
+    return MovingAverage(float(settings.options["CalibMovingAverageConstant"]))
 
 
-def min_max(sketch: Sketch, name: str, run: Run, collected: Any) -> Range:
+def min_max(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """The least and greatest value over all samples, or their moving average."""
     limits = (sketch.minimum, sketch.maximum)
     if isinstance(collected, MovingAverage):
         limits = collected.limits.get(name, limits)
-    return _symmetric(limits) if run.options["CalibTensorRangeSymmetric"] else limits
+    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
 
 
-def entropy(sketch: Sketch, name: str, run: Run, collected: Any) -> Range:
+def entropy(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """The threshold of least Kullback-Leibler divergence, 2048 bins against 128."""
     limits = sketch.entropy_range()
-    return _symmetric(limits) if run.options["CalibTensorRangeSymmetric"] else limits
+    return _symmetric(limits) if settings.options["CalibTensorRangeSymmetric"] else limits
 
 
-def percentile(sketch: Sketch, name: str, run: Run, collected: Any) -> Range:
+def percentile(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """The range of CalibPercentile percent of the values, of magnitudes if symmetric (onnxruntime's default here)."""
-    q = run.options["CalibPercentile"]
-    symmetric = run.options["CalibTensorRangeSymmetric"] or not run.options.given("CalibTensorRangeSymmetric")
+    q = settings.options["CalibPercentile"]
+    symmetric = settings.options["CalibTensorRangeSymmetric"] or not settings.options.given("CalibTensorRangeSymmetric")
     low, high = sketch.percentile(99.999 if q is None else float(q), absolute=bool(symmetric))
     return max(low, sketch.minimum), min(high, sketch.maximum)
 
 
-def distribution(sketch: Sketch, name: str, run: Run, collected: Any) -> Range:
+def distribution(sketch: Sketch, name: str, settings: Configuration, collected: Any) -> Range:
     """Three standard deviations around the mean, within the extremes."""
     spread = 3 * sketch.deviation
     return max(sketch.mean - spread, sketch.minimum), min(sketch.mean + spread, sketch.maximum)

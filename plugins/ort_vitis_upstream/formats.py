@@ -5,35 +5,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Format, PlannedQDQQuantizer, QType, QuantFormat
+from ort_vitis_plugin.api import Format, PairWriter, QType, QuantFormat, Scaling
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from ort_vitis_plugin.api import Plan
+    from ort_vitis_plugin.api import Skip
 
 NATIVE_BITS = (4, 8, 16)
 
 
 def _native(kind: QType) -> bool:
-    return kind.is_integer and kind.bits in NATIVE_BITS
+    return (kind.is_integer and kind.bits in NATIVE_BITS) or kind.scaling is Scaling.LINEAR
 
 
 def _eight_bits(kind: QType) -> bool:
     return kind.is_integer and kind.bits == 8
 
 
-class QOperatorQuantizer(PlannedQDQQuantizer):
+class QOperatorWriter(PairWriter):
     """Pairs first, by the same plan; then each operator between them becomes its quantized form."""
 
-    def emit(self, plan: Plan) -> ModelProto:
+    def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         from ort_vitis_plugin.convert import qdq_to_qoperator
 
-        self.pairs = super().emit(plan)
-        return qdq_to_qoperator(self.pairs, self.run.report.skips)
+        return qdq_to_qoperator(model, skips)
 
 
-QDQ = Format(
-    QuantFormat.QDQ, "Native QuantizeLinear and DequantizeLinear around float operators.", PlannedQDQQuantizer, _native
-)
-QOPERATOR = Format(QuantFormat.QOperator, "Quantized operators such as QLinearConv.", QOperatorQuantizer, _eight_bits)
+QDQ = Format(QuantFormat.QDQ, "Native QuantizeLinear and DequantizeLinear around float operators.", PairWriter, _native)
+QOPERATOR = Format(QuantFormat.QOperator, "Quantized operators such as QLinearConv.", QOperatorWriter, _eight_bits)

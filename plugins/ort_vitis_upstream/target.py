@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
-from ort_vitis_plugin.api import QuantFormat, QuantType, Target
+from ort_vitis_plugin.api import Preset, QuantFormat, QuantType, Target
 
 
 def cpu() -> Target:
@@ -13,11 +13,18 @@ def cpu() -> Target:
     return Target(
         "cpu",
         "Any machine that runs onnxruntime: no hardware rules, int32 biases, per-channel weights allowed.",
-        recommended={
-            "quant_format": QuantFormat.QDQ,
-            "calibrate_method": "MinMax",
-            "activation_type": QuantType.QUInt8,
-            "weight_type": QuantType.QInt8,
-        },
         op_types=frozenset(QLinearOpsRegistry) | frozenset(QDQRegistry),
     )
+
+
+CPU_PRESET = Preset(
+    "cpu",
+    "onnxruntime's advice for CPUs: uint8 by int8, the range from the least to the greatest value.",
+    arguments={
+        "quant_format": QuantFormat.QDQ,
+        "calibrate_method": "MinMax",
+        "activation_type": QuantType.QUInt8,
+        "weight_type": QuantType.QInt8,
+    },
+    recipe={"Target": "cpu"},
+)

@@ -25,6 +25,7 @@ from ort_vitis_ipu.prepare.split_large_pool import split_large_pool
 from ort_vitis_ipu.prepare.split_to_slice import split_to_slice
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.plugin.declarations import Transform
+from ort_vitis_plugin.testing import plain_context
 from ort_vitis_prepare.cle.equalize import equalize
 from ort_vitis_prepare.convert.clip6_to_relu import clip6_to_relu
 from ort_vitis_prepare.convert.fp16_to_fp32 import fp16_to_fp32
@@ -132,11 +133,12 @@ CASES: dict[str, tuple[Transform, Callable[[int], ModelProto]]] = {
 
 def seconds(step: Transform, model: ModelProto) -> tuple[float, int]:
     """Processor seconds from model to model, without garbage collection (as timeit), and the number of rewrites."""
+    context = plain_context(IncludeCLE=True)
     gc.collect()
     gc.disable()
     start = time.process_time()
     graph = Graph(model)
-    rewrites = step(graph)
+    rewrites = step(graph, context)
     graph.to_model()
     spent = time.process_time() - start
     gc.enable()

@@ -6,7 +6,7 @@ from onnx import NodeProto
 
 from ort_vitis_plugin.api import Bound, Declaration, Plan, Target, adjuster, hookimpl
 
-TINY_CHIP = Target("tiny_chip", "Any TinyChip board.", presets={"ActivationSymmetric": True})
+TINY_CHIP = Target("tiny_chip", "Any TinyChip board.", defaults={"ActivationSymmetric": True})
 
 
 @adjuster("TinyChipShift", ops=("Conv", "Gemm"), target="tiny_chip")

@@ -171,7 +171,7 @@ def options_of(seed: int) -> dict[str, Any]:
     for key in ("ConvertBNToConv", "AlignConcat", "AdjustShiftCut", "QuantizeBias", "SimulateDPU"):
         if random.random() < 0.2:
             extra[key] = False
-    wide = choose(*VitisQuantType) if random.random() < 0.25 else None
+    wide = choose(*(kind for kind in VitisQuantType if kind.is_built_in)) if random.random() < 0.25 else None
     return {
         "quant_format": VitisQuantFormat.QDQ if wide else choose(QuantFormat.QDQ, *QuantFormat, *VitisQuantFormat),
         "calibrate_method": choose(

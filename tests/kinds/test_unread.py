@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.graph import Graph, captured_names
+from ort_vitis_plugin.testing import plain_context
 from ort_vitis_prepare.normalize.remove_unread import remove_unread
 
 from .checks import CONFIGURATIONS, Build, assert_close, model, nodes, quantized, samples, weights, with_configurations
@@ -86,6 +87,6 @@ def test_the_step_takes_a_whole_branch_and_leaves_what_bodies_read() -> None:
                     else_branch = o () => (float[2, 8] q) { q = Abs(h) }> }"""
     )
     graph = Graph(source)
-    assert remove_unread(graph) == 2
+    assert remove_unread(graph, plain_context()) == 2
     assert [node.op_type for node in graph.sorted()] == ["Relu", "If"]
-    assert remove_unread(graph) == 0
+    assert remove_unread(graph, plain_context()) == 0

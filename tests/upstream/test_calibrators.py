@@ -83,10 +83,10 @@ class _Watch:
         self.ranges: dict[str, Range] = {}
 
     @hookimpl
-    def vitis_stage_done(self, stage: str, run: Any, value: Any) -> None:
+    def vitis_stage_done(self, stage: str, context: Any, value: Any) -> None:
         if stage == "calibrate":
             for name, sketch in value.items():
-                self.ranges[name] = run.method.choose(sketch, name, run, value.collected)
+                self.ranges[name] = context.method.choose(sketch, name, context, value.collected)
 
 
 def ours(model: ModelProto, samples: Any, method: CalibrationMethod, **options: Any) -> dict[str, Range]:

@@ -7,8 +7,8 @@ constant is stored in the body as codes. A body that calibration never ran stays
 
 from __future__ import annotations
 
-from .names import is_enabled, unique_names
+from .names import unique_names
 from .observe import BodyWatch, watch
-from .quantize import BodyQuantizer, run_for
+from .quantize import BodyQuantizer, call_for
 
-__all__ = ["BodyQuantizer", "BodyWatch", "is_enabled", "run_for", "unique_names", "watch"]
+__all__ = ["BodyQuantizer", "BodyWatch", "call_for", "unique_names", "watch"]

@@ -10,38 +10,32 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 
 from ...graph import DEFAULT_DOMAINS, constant_value, rename_tensors, subgraphs
-from ...request.renames import follow_node, follow_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...graph import Graph
-    from ...request.settings import Run
+    from ...request.call import Call
 
 
-def is_enabled(run: Run) -> bool:
-    """Whether bodies are to be quantized."""
-    return bool(run.options["EnableSubgraph"])
-
-
-def unique_names(run: Run, graph: Graph) -> None:
+def unique_names(call: Call, graph: Graph) -> None:
     """Give bodies what planning needs: names that no other graph has, constants as initializers, types of inputs."""
-    if not is_enabled(run):
+    if not call.settings.quantizes_bodies:
         return
     types = {name: graph.element_type(name) for name in (*graph.values, *graph.initializers)}
     taken = {*types, *(name for node in graph for name in (node.name, *node.output))}
     for node in graph:
-        _rename_inside(run, graph, node, types, taken)
+        _rename_inside(graph, node, types, taken)
 
 
-def _rename_inside(run: Run, graph: Graph, node: NodeProto, types: Mapping[str, int], taken: set[str]) -> None:
+def _rename_inside(graph: Graph, node: NodeProto, types: Mapping[str, int], taken: set[str]) -> None:
     for body in subgraphs(node):
         _type_inputs(node, body, types)
-        _unique_names(run, graph, body, taken)
+        _unique_names(graph, body, taken)
         _constants(body)
         inner = element_types(body, types)
         for each in body.node:
-            _rename_inside(run, graph, each, inner, taken)
+            _rename_inside(graph, each, inner, taken)
 
 
 def _type_inputs(node: NodeProto, body: GraphProto, types: Mapping[str, int]) -> None:
@@ -54,7 +48,7 @@ def _type_inputs(node: NodeProto, body: GraphProto, types: Mapping[str, int]) ->
             value.type.tensor_type.elem_type = kind
 
 
-def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> None:
+def _unique_names(graph: Graph, body: GraphProto, taken: set[str]) -> None:
     """Names of tensors and nodes that no graph of the model has twice; equal ones in two branches part here."""
 
     def own(name: str) -> str:
@@ -68,12 +62,11 @@ def _unique_names(run: Run, graph: Graph, body: GraphProto, taken: set[str]) -> 
     moved = {old: new for old, new in names.items() if old != new}
     rename_tensors(body, moved)
     for old, new in moved.items():
-        follow_tensor(run, old, old, new)
+        graph.renames.tensor(old, old, new)
     for node in body.node:
-        old = node.name
-        node.name = own(old or f"{node.op_type}_{next(filter(None, node.output), '')}")
-        if old != node.name:
-            follow_node(run, old, old, node.name)
+        name = own(node.name or f"{node.op_type}_{next(filter(None, node.output), '')}")
+        if name != node.name:
+            graph.rename_node(node, name, shared=True)
 
 
 def _constants(body: GraphProto) -> None:

@@ -20,7 +20,7 @@ from ...custom_ops import CONTRIB_DOMAIN
 from ...errors import CalibrationError
 from ...graph import subgraphs
 from ...sketch import Sketch
-from .names import element_types, is_enabled
+from .names import element_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...calibration.observe import Configure
-    from ...request.settings import Run
+    from ...request.call import Call
 
 OP_TYPE = "VitisBodyObserver"
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -145,6 +145,6 @@ class BodyWatch:
         )
 
 
-def watch(run: Run, model: ModelProto, outside: Iterable[str]) -> BodyWatch:
+def watch(call: Call, model: ModelProto, outside: Iterable[str]) -> BodyWatch:
     """The model with counters in its bodies, where EnableSubgraph asks for it; ``outside`` is counted elsewhere."""
-    return BodyWatch(model, outside, enabled=is_enabled(run))
+    return BodyWatch(model, outside, enabled=call.settings.quantizes_bodies)

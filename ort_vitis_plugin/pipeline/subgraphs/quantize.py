@@ -3,59 +3,51 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
+from ...emission.emitter import Emitter
 from ...emission.names import GENERATED_SUFFIXES
 from ...graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
 from ...onnx_io import external_weights
 from ...plan import Plan, TensorPlan
+from ...planning.marker import Marker
+from ...planning.planner import Planner
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
-from .names import is_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ...calibration.statistics import Statistics
-    from ...planning.marker import PlannedQDQQuantizer
-    from ...request.settings import Run
+    from ...request.call import Call
 
 LOOPS = ("If", "Loop", "Scan")
 
 
-def run_for(run: Run, graph: Graph) -> Run:
-    """The run with those TensorQuantOverrides that name no tensor of a body."""
-    overrides = run.options["TensorQuantOverrides"]
-    if not is_enabled(run) or not overrides:
-        return run
+def call_for(call: Call, graph: Graph) -> Call:
+    """The call with those TensorQuantOverrides that name no tensor of a body."""
+    overrides = call.overrides
+    if not call.settings.quantizes_bodies or not overrides:
+        return call
     inside = {name for node in inner_nodes(graph) for name in (*node.output, *node.input)}
-    return _with_overrides(run, {k: v for k, v in overrides.items() if k not in inside or _has(graph, k)})
+    return call.with_overrides({k: v for k, v in overrides.items() if k not in inside or _has(graph, k)})
 
 
 def _has(graph: Graph, name: str) -> bool:
     return name in graph.values or name in graph.initializers
 
 
-def _with_overrides(run: Run, overrides: Mapping[str, Any]) -> Run:
-    changed = copy.copy(run)
-    changed.options = run.options.changed({"TensorQuantOverrides": dict(overrides)})
-    return changed
-
-
 class BodyQuantizer:
     """Quantizes every body of a graph in place."""
 
-    def __init__(self, run: Run, statistics: Statistics) -> None:
+    def __init__(self, call: Call, statistics: Statistics) -> None:
         ran = {name: sketch for name, sketch in statistics.items() if sketch.count or any(sketch.non_finite)}
-        self.run, self.statistics = run, replace(statistics, sketches=ran)
+        self.call, self.statistics = call, replace(statistics, sketches=ran)
 
     def quantize(self, graph: Graph, plan: Plan) -> None:
         """The bodies of ``graph``, whose own plan is ``plan`` and not yet written."""
-        if is_enabled(self.run):
+        if self.call.settings.quantizes_bodies:
             self._bodies(graph, plan, _names(graph))
 
     def _bodies(self, graph: Graph, plan: Plan, taken: set[str]) -> None:
@@ -74,16 +66,16 @@ class BodyQuantizer:
                     taken |= self._body(graph, plan, body, taken)
                 else:
                     for each in walk(body.node):
-                        self.run.report.left_float[each.name] = f"{each.op_type}: {reason}"
+                        self.call.report.left_float[each.name] = f"{each.op_type}: {reason}"
             graph.add(node)
         graph.reserve(taken & _names(graph))
 
     def _refusal(self, node: NodeProto, body: GraphProto) -> str | None:
-        if node.name in self.run.request.nodes_to_exclude:
+        if node.name in self.call.request.nodes_to_exclude:
             return f"inside {node.name}, which is in nodes_to_exclude"
-        if node.name in self.run.excluded:
-            return f"inside {node.name}, which is {self.run.excluded[node.name]}"
-        selected = [each for each in walk(body.node) if self.run.refusal(each) is None]
+        if node.name in self.call.ledger.excluded:
+            return f"inside {node.name}, which is {self.call.ledger.excluded[node.name]}"
+        selected = [each for each in walk(body.node) if self.call.refusal(each) is None]
         made = [name for each in selected for name in each.output]
         if made and not any(name in self.statistics for name in made):
             return f"this body of {node.name} never ran in calibration"
@@ -93,16 +85,16 @@ class BodyQuantizer:
         """Quantize one body; returns the names in it."""
         inner, captured = _inner_graph(outer, body)
         inner.reserve(taken)
-        overrides = self.run.options["TensorQuantOverrides"] or {}
-        run = _with_overrides(self.run, {name: value for name, value in overrides.items() if _has(inner, name)})
-        quantizer: PlannedQDQQuantizer = self.run.format.quantizer(run, inner, self.statistics)
-        plan = quantizer.plan()
+        overrides = {name: value for name, value in self.call.overrides.items() if _has(inner, name)}
+        call = self.call.with_overrides(overrides)
+        marks = (call.format.marker or Marker)(inner, call).marks
+        plan = Planner(marks, self.statistics, call, call.ledger).plan()
         for name in captured:
             _as_outside(plan, outer_plan, name)
-        plan = within_rules(run, plan)
-        report_nodes(run, plan, quantizer)
+        plan = within_rules(call, plan)
+        report_nodes(call, plan, marks)
         self._bodies(inner, plan, taken)
-        model = quantizer.emit(plan)
+        model = Emitter(plan, marks, call.format.writer(call, inner)).emit(call.report.skips)
         _take_over(outer, body, model)
         return _names(Graph(model, copy=False))
 
@@ -147,4 +139,7 @@ def _take_over(outer: Graph, body: GraphProto, model: ModelProto) -> None:
     del body.initializer[:]
     body.initializer.extend(constants)
     known = {entry.domain for entry in outer.model.opset_import}
+    defined = {(function.domain, function.name) for function in outer.model.functions}
+    new = [function for function in model.functions if (function.domain, function.name) not in defined]
+    outer.model.functions.extend(new)
     outer.model.opset_import.extend(entry for entry in model.opset_import if entry.domain not in known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from onnx import NodeProto, TensorProto, helper
 
-from ort_vitis_plugin.api import Graph, Run, Stage, batch_norm_affine, become, refusal, transform
+from ort_vitis_plugin.api import Context, Graph, Stage, batch_norm_affine, become, transform
 
 
 def _convert(graph: Graph, node: NodeProto) -> str | None:
@@ -40,11 +40,11 @@ def _convert(graph: Graph, node: NodeProto) -> str | None:
     after=("FoldBatchNorm",),
     before=("CrossLayerEqualization",),
 )
-def bn_to_conv(graph: Graph, run: Run | None = None) -> int:
+def bn_to_conv(graph: Graph, context: Context) -> int:
     """Turn a BatchNormalization that stands alone into a depthwise 1x1 Conv."""
     rewrites = 0
     for node in graph.of_type("BatchNormalization"):
-        reason = refusal(run, node, any_type=True) or _convert(graph, node)
+        reason = context.refusal(node, any_type=True) or _convert(graph, node)
         if reason is None:
             rewrites += 1
         else:

@@ -8,7 +8,7 @@ Only for a lower bound of exactly 0: Clip(x, 1, 2) is no Relu. Changes the funct
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Graph, Run, Stage, become, clip_bounds, refusal, transform
+from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Context, Graph, Stage, become, clip_bounds, transform
 
 
 @transform(
@@ -19,12 +19,12 @@ from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Graph, Run, Stage, become, cl
     before=("FloatFarOutput",),
     changes_function=True,
 )
-def clip_to_relu(graph: Graph, run: Run | None = None) -> int:
+def clip_to_relu(graph: Graph, context: Context) -> int:
     """Replace a Clip whose lower bound is exactly 0 by Relu, after calibration."""
     rewrites = 0
     for node in graph.of_type("Clip"):
         low, _ = clip_bounds(graph, node)
-        reason = refusal(run, node)
+        reason = context.refusal(node)
         if low is None:
             reason = "its lower bound is not constant"
         elif low != 0.0:

@@ -19,8 +19,8 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from ort_vitis_plugin.api import (
+    Context,
     Graph,
-    Run,
     Stage,
     become,
     constant,
@@ -30,7 +30,6 @@ from ort_vitis_plugin.api import (
     made_by,
     operands,
     reduced_axes,
-    refusal,
     square_of,
     transform,
     with_constant,
@@ -194,14 +193,14 @@ def _channels(graph: Graph, found: Match) -> int | None:
 
 
 @transform("FuseInstanceNorm", stage=Stage.PREPARE, default=False, target="ipu_cnn", before=("FloatSpectrum",))
-def fuse_instance_norm(graph: Graph, run: Run | None = None) -> int:
+def fuse_instance_norm(graph: Graph, context: Context) -> int:
     """Fuse a normalization over the space of each channel into InstanceNormalization."""
     rewrites = 0
     for root in graph.of_type("Sqrt"):
         found = match(graph, root)
         if found is None:
             continue
-        reason = refusal(run, found.last, any_type=True)
+        reason = context.refusal(found.last, any_type=True)
         channels = _channels(graph, found)
         if channels is None:
             reason = "the number of channels is unknown"

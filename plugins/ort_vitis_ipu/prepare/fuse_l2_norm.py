@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from onnx import NodeProto, TensorProto
 
 from ort_vitis_plugin.api import (
+    Context,
     Graph,
-    Run,
     Stage,
     become,
     clip_bounds,
@@ -25,7 +25,6 @@ from ort_vitis_plugin.api import (
     is_closed,
     made_by,
     reduced_axes,
-    refusal,
     square_of,
     transform,
     with_constant,
@@ -121,14 +120,14 @@ def match(graph: Graph, node: NodeProto) -> Length | None:
 
 
 @transform("FuseL2Norm", stage=Stage.PREPARE, default=False, target="ipu_cnn", before=("FloatSpectrum",))
-def fuse_l2_norm(graph: Graph, run: Run | None = None) -> int:
+def fuse_l2_norm(graph: Graph, context: Context) -> int:
     """Fuse a division by the Euclidean length into LpNormalization."""
     rewrites = 0
     for node in graph.of_type("Div", "Mul"):
         found = match(graph, node) if id(node) in graph.nodes else None
         if found is None:
             continue
-        reason = refusal(run, node, any_type=True)
+        reason = context.refusal(node, any_type=True)
         if graph.element_type(found.x) not in (0, TensorProto.FLOAT, TensorProto.DOUBLE):
             reason = "LpNormalization takes float and double"
         elif found.epsilon > LARGEST_EPSILON:

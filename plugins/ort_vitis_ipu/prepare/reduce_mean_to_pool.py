@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Graph, Run, Stage, attribute, become, integers, refusal, transform
+from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Context, Graph, Stage, attribute, become, integers, transform
 
 
 def why_not(graph: Graph, node: NodeProto) -> str | None:
@@ -28,11 +28,11 @@ def why_not(graph: Graph, node: NodeProto) -> str | None:
 
 
 @transform("ConvertReduceMeanToGlobalAvgPool", stage=Stage.PREPARE, target="ipu_cnn", after=("CrossLayerEqualization",))
-def reduce_mean_to_pool(graph: Graph, run: Run | None = None) -> int:
+def reduce_mean_to_pool(graph: Graph, context: Context) -> int:
     """Turn a ReduceMean over height and width into GlobalAveragePool."""
     rewrites = 0
     for node in graph.of_type("ReduceMean"):
-        reason = refusal(run, node) or why_not(graph, node)
+        reason = context.refusal(node) or why_not(graph, node)
         if reason is not None:
             graph.skip(node, reason)
             continue

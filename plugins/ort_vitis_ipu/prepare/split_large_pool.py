@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import isqrt
 
-from ort_vitis_plugin.api import Graph, Run, Stage, refusal, transform
+from ort_vitis_plugin.api import Context, Graph, Stage, transform
 
 LARGEST = 512  # values that the device averages in one step
 
@@ -40,12 +40,12 @@ def stages(height: int, width: int) -> list[tuple[int, int]] | None:
 
 
 @transform("SplitLargeKernelPool", stage=Stage.PREPARE, target="ipu_cnn", after=("ConvertReduceMeanToGlobalAvgPool",))
-def split_large_pool(graph: Graph, run: Run | None = None) -> int:
+def split_large_pool(graph: Graph, context: Context) -> int:
     """Split a GlobalAveragePool over more than 512 values into stages that fit the device."""
     rewrites = 0
     for node in graph.of_type("GlobalAveragePool"):
         shape = graph.shape(node.input[0])
-        reason = refusal(run, node)
+        reason = context.refusal(node)
         height, width = shape[2:] if shape is not None and len(shape) == 4 else (None, None)
         if not isinstance(height, int) or not isinstance(width, int):
             reason = reason or "height and width are not known, or its rank is not 4"

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, Run, Stage, attribute, integers, refusal, rewire, transform
+from ort_vitis_plugin.api import Context, Graph, Stage, attribute, integers, rewire, transform
 
 INPUTS_SINCE = 10  # Slice takes starts, ends, axes and steps as inputs
 
@@ -39,11 +39,11 @@ def sizes(graph: Graph, node: NodeProto) -> list[int] | str:
 
 
 @transform("ConvertSplitToSlice", stage=Stage.PREPARE, target="ipu_cnn", after=("SplitLargeKernelPool",))
-def split_to_slice(graph: Graph, run: Run | None = None) -> int:
+def split_to_slice(graph: Graph, context: Context) -> int:
     """Turn every output of a Split into a Slice."""
     rewrites = 0
     for node in graph.of_type("Split"):
-        lengths = refusal(run, node) or sizes(graph, node)
+        lengths = context.refusal(node) or sizes(graph, node)
         if isinstance(lengths, str):
             graph.skip(node, lengths)
             continue

@@ -18,7 +18,7 @@ from .reciprocal import pool_factor
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 
 def _kernel(graph: Graph, node: NodeProto) -> tuple[int, ...] | None:
@@ -41,6 +41,6 @@ def _factor(graph: Graph, node: NodeProto) -> float | None:
     needs="SimulateDPU",
     changes_function=True,
 )
-def avg_pool(graph: Graph, run: Run | None) -> int:
+def avg_pool(graph: Graph, context: Context) -> int:
     """Multiply an AveragePool or GlobalAveragePool over n values by n * K / 2^s, what the DPU computes for 1."""
-    return insert_factors(graph, run, graph.of_type("AveragePool", "GlobalAveragePool"), _factor)
+    return insert_factors(graph, context, graph.of_type("AveragePool", "GlobalAveragePool"), _factor)

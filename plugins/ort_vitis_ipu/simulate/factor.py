@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from onnx import NodeProto
 
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 
-def declines(graph: Graph, node: NodeProto, run: Run | None) -> bool:
+def declines(graph: Graph, node: NodeProto, context: Context) -> bool:
     """Whether the request leaves the node float: then the device does not compute it."""
-    reason = run.refusal(node) if run is not None else None
+    reason = context.refusal(node)
     if reason is not None:
         graph.skip(node, reason)
     return reason is not None
@@ -50,12 +50,12 @@ def insert_factor(graph: Graph, node: NodeProto, factor: float) -> None:
 
 
 def insert_factors(
-    graph: Graph, run: Run | None, nodes: Iterable[NodeProto], factor_of: Callable[[Graph, NodeProto], float | None]
+    graph: Graph, context: Context, nodes: Iterable[NodeProto], factor_of: Callable[[Graph, NodeProto], float | None]
 ) -> int:
     """A Mul behind each node, where the factor is known and not 1; returns their number."""
     count = 0
     for node in nodes:
-        if has_factor(graph, node) or declines(graph, node, run):
+        if has_factor(graph, node) or declines(graph, node, context):
             continue
         factor = factor_of(graph, node)
         if factor is None:

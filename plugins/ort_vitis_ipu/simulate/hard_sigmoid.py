@@ -11,7 +11,7 @@ from ..device_form import is_device_hard_sigmoid
 from .factor import declines, has_factor, insert_factor
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 FACTOR = 2731 / 16384 * 6
 
@@ -23,13 +23,13 @@ FACTOR = 2731 / 16384 * 6
     needs="SimulateDPU",
     changes_function=True,
 )
-def hard_sigmoid(graph: Graph, run: Run | None) -> int:
+def hard_sigmoid(graph: Graph, context: Context) -> int:
     """Multiply HardSigmoid by 2731 / 2^14 * 6 = 1.0001220703125."""
     count = 0
     for node in graph.of_type("HardSigmoid"):
         if not is_device_hard_sigmoid(node):
             graph.skip(node, "alpha and beta are not 1/6 and 0.5: the DPU does not compute it")
-        elif not has_factor(graph, node) and not declines(graph, node, run):
+        elif not has_factor(graph, node) and not declines(graph, node, context):
             insert_factor(graph, node, FACTOR)
             count += 1
     return count

@@ -12,7 +12,7 @@ from ort_vitis_plugin.api import Stage, attribute, transform
 from .factor import declines
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 
 @transform(
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     needs="SimulateDPU",
     changes_function=True,
 )
-def leaky_relu(graph: Graph, run: Run | None) -> int:
+def leaky_relu(graph: Graph, context: Context) -> int:
     """Round the slope of a LeakyRelu to 8 fractional bits: round(256 * alpha) / 256."""
     count = 0
     for node in graph.of_type("LeakyRelu"):
         alpha = attribute(node, "alpha", 0.01)
         rounded = round(256 * alpha) / 256
-        if rounded == alpha or declines(graph, node, run):
+        if rounded == alpha or declines(graph, node, context):
             continue
         del node.attribute[:]
         node.attribute.append(helper.make_attribute("alpha", rounded))

@@ -14,7 +14,7 @@ from .reciprocal import mean_factor
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 
 def _axes(graph: Graph, node: NodeProto, rank: int) -> list[int] | None:
@@ -54,6 +54,6 @@ def _factor(graph: Graph, node: NodeProto) -> float | None:
     needs="SimulateDPU",
     changes_function=True,
 )
-def reduce_mean(graph: Graph, run: Run | None) -> int:
+def reduce_mean(graph: Graph, context: Context) -> int:
     """Multiply a ReduceMean over n values by n * K / 2^s, what the DPU computes for 1."""
-    return insert_factors(graph, run, graph.of_type("ReduceMean"), _factor)
+    return insert_factors(graph, context, graph.of_type("ReduceMean"), _factor)

@@ -12,7 +12,7 @@ from ort_vitis_plugin.api import Stage, is_divisor, transform
 from .factor import declines
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 
 @transform(
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     needs="SimulateDPU",
     changes_function=True,
 )
-def sigmoid(graph: Graph, run: Run | None) -> int:
+def sigmoid(graph: Graph, context: Context) -> int:
     """Replace Sigmoid by HardSigmoid: max(0, min(1, x / 6 + 0.5))."""
     count = 0
     for node in graph.of_type("Sigmoid"):
-        if declines(graph, node, run):
+        if declines(graph, node, context):
             continue
         if is_divisor(graph, node.output[0]):
             graph.skip(node, "a logarithm or quotient of it would be infinite: HardSigmoid is 0 where Sigmoid is not")
@@ -34,7 +34,6 @@ def sigmoid(graph: Graph, run: Run | None) -> int:
         node.op_type = "HardSigmoid"
         node.attribute.extend([helper.make_attribute("alpha", 1 / 6), helper.make_attribute("beta", 0.5)])
         count += 1
-    if count and run is not None:
-        # Who selected Sigmoid selected what stands for it.
-        run.op_types |= {"HardSigmoid"}
+    if count:
+        context.stand_in("HardSigmoid")  # who selected Sigmoid selected what stands for it
     return count

@@ -19,7 +19,7 @@ from .bfloat16 import Steps
 from .factor import declines
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.api import Graph, Run
+    from ort_vitis_plugin.api import Context, Graph
 
 LOG2_E, LN_2 = 1.4426950408889634, 0.6931471805599453
 CUBIC = (0.21875, 0.486328125, 1.0, 1.0)
@@ -73,7 +73,7 @@ def _replace(graph: Graph, node: NodeProto, axes: list[int]) -> None:
     needs="SimulateDPU",
     changes_function=True,
 )
-def softmax(graph: Graph, run: Run | None) -> int:
+def softmax(graph: Graph, context: Context) -> int:
     """Replace Softmax by the DPU's own: a cubic for 2^fraction, intermediate results in bfloat16."""
     count = 0
     for node in graph.of_type("Softmax"):
@@ -81,7 +81,7 @@ def softmax(graph: Graph, run: Run | None) -> int:
         if reason is not None:
             graph.skip(node, reason)
             continue
-        if declines(graph, node, run):
+        if declines(graph, node, context):
             continue
         axes = _axes(graph, node)
         if axes is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import Graph, Run, Stage, transform
+from ort_vitis_plugin.api import CallOptions, Context, Graph, Stage, transform
 
 from .layer import Layer
 from .options import EqualizationOptions
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MOST_SWEEPS = 1000
 SETTLED = 1e-4  # a factor closer to 1 than this is no rewrite
-DEFAULTS = EqualizationOptions({known.key: known.default for known in EqualizationOptions.options()})
 
 
 def chains(found: list[Seam]) -> list[list[Seam]]:
@@ -88,23 +87,21 @@ def iterate(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOp
     default=None,
     after=("ReplaceClip6Relu", "FoldBatchNorm", "ConvertBNToConv"),
 )
-def equalize(graph: Graph, run: Run | None = None) -> int:
+def equalize(graph: Graph, context: Context) -> int:
     """Equalize the channel ranges of consecutive layers, where include_cle asks for it."""
-    if run is not None and not run.call.include_cle:
+    if not context.options[CallOptions].include_cle:
         return 0
-    options = DEFAULTS if run is None else run.options[EqualizationOptions]
-    found = seams(graph, run)
+    found = seams(graph, context)
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
-    sweeps = iterate(chains(found), layers, options)
+    sweeps = iterate(chains(found), layers, context.options[EqualizationOptions])
     moved = [seam for seam in found if np.abs(np.log(seam.head.out_scale)).max() > SETTLED]
     if not moved:
         return 0
     for layer in layers:
         layer.write(graph)
-    if run is not None:
-        largest = max(float(np.abs(np.log(seam.head.out_scale)).max()) for seam in moved)
-        run.report.note(
-            f"cross-layer equalization: {len(moved)} pairs in {sweeps} sweep(s), factors up to {np.exp(largest):.3g}; "
-            "whether that gained accuracy, only the SQNR of a call without include_cle tells"
-        )
+    largest = max(float(np.abs(np.log(seam.head.out_scale)).max()) for seam in moved)
+    context.note(
+        f"cross-layer equalization: {len(moved)} pairs in {sweeps} sweep(s), factors up to {np.exp(largest):.3g}; "
+        "whether that gained accuracy, only the SQNR of a call without include_cle tells"
+    )
     return len(moved)

@@ -13,13 +13,12 @@ from onnx import NodeProto
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    Context,
     Graph,
-    Run,
     attribute,
     clip_bounds,
     constant,
     integers,
-    refusal,
     scalar,
 )
 
@@ -144,13 +143,13 @@ def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
         node = reader
 
 
-def seams(graph: Graph, run: Run | None) -> list[Seam]:
+def seams(graph: Graph, context: Context) -> list[Seam]:
     """All places where a factor can move from one layer to the next, front to back."""
     layers: dict[int, Layer] = {}
 
     def layer(node: NodeProto) -> Layer | str:
         if id(node) not in layers:
-            reason = refusal(run, node) or why_not(graph, node)
+            reason = context.refusal(node) or why_not(graph, node)
             if reason is not None:
                 return reason
             layers[id(node)] = Layer(graph, node)

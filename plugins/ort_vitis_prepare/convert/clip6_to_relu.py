@@ -9,13 +9,13 @@ product would grow with the square of x.
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Graph, Run, Stage, become, clip_bounds, refusal, transform
+from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Context, Graph, Stage, become, clip_bounds, transform
 
 GATES = ("Mul", "Div")
 
 
 @transform("ReplaceClip6Relu", stage=Stage.PREPARE, default=False, changes_function=True)
-def clip6_to_relu(graph: Graph, run: Run | None = None) -> int:
+def clip6_to_relu(graph: Graph, context: Context) -> int:
     """Replace every Clip to exactly [0, 6] by Relu."""
     rewrites = 0
     for node in graph.of_type("Clip"):
@@ -30,7 +30,7 @@ def clip6_to_relu(graph: Graph, run: Run | None = None) -> int:
         if any(reader.op_type in GATES for reader in graph.consumers(node.output[0])):
             graph.skip(node, "it gates a product, which would grow without its ceiling")
             continue
-        reason = refusal(run, node, any_type=True)
+        reason = context.refusal(node, any_type=True)
         if reason is not None:
             graph.skip(node, reason)
             continue

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
-from ort_vitis_plugin.api import Graph, Report, Run, Stage, array_of, set_values, transform
+from ort_vitis_plugin.api import CallOptions, Context, Graph, Report, Stage, array_of, set_values, transform
 
 from ..normalize.remove_casts import remove_casts
 
@@ -98,16 +98,15 @@ def _summary(changed: int) -> str:
 
 
 @transform("ConvertFP16ToFP32", stage=Stage.NORMALIZE, default=None)
-def fp16_to_fp32(graph: Graph, run: Run | None = None) -> int:
+def fp16_to_fp32(graph: Graph, context: Context) -> int:
     """Turn a float16 model into a float32 one, where convert_fp16_to_fp32 asks for it."""
-    if run is not None and not run.call.convert_fp16_to_fp32:
+    if not context.options[CallOptions].convert_fp16_to_fp32:
         return 0
     model = graph.write_back()
     changed = _model(model)
     if changed:
         graph.reload(model)
-    if run is not None:
-        run.report.note(_summary(changed))
+    context.note(_summary(changed))
     return changed
 
 
@@ -121,5 +120,5 @@ def convert_fp16_to_fp32(model: ModelProto, report: Report | None = None) -> Mod
     if not changed:
         return converted
     graph = Graph(onnx.shape_inference.infer_shapes(converted), copy=False)
-    remove_casts(graph)
+    remove_casts.apply(graph)
     return graph.to_model()

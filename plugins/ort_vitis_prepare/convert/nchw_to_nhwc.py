@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from onnx import ModelProto, TensorShapeProto
 
-from ort_vitis_plugin.api import CHANNELS_LAST, Graph, Report, Run, Stage, attribute, transform
+from ort_vitis_plugin.api import CHANNELS_LAST, CallOptions, Context, Graph, Report, Stage, attribute, transform
 
 TO_NCHW = [0, 3, 1, 2]
 CHANNELS = (1, 3, 4)
@@ -62,13 +62,12 @@ def _convert_all(graph: Graph) -> tuple[int, str]:
 
 
 @transform("ConvertNCHWToNHWC", stage=Stage.PREPARE, default=None)
-def nchw_to_nhwc(graph: Graph, run: Run | None = None) -> int:
+def nchw_to_nhwc(graph: Graph, context: Context) -> int:
     """Let image inputs take channels last, where convert_nchw_to_nhwc asks for it."""
-    if run is not None and not run.call.convert_nchw_to_nhwc:
+    if not context.options[CallOptions].convert_nchw_to_nhwc:
         return 0
     count, summary = _convert_all(graph)
-    if run is not None:
-        run.report.note(summary)
+    context.note(summary)
     return count
 
 

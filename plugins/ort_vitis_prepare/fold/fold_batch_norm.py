@@ -16,14 +16,13 @@ from onnx import NodeProto, helper
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    Context,
     Graph,
-    Run,
     Stage,
     attribute,
     batch_norm_affine,
     become,
     constant,
-    refusal,
     store,
     transform,
 )
@@ -139,14 +138,14 @@ def _fold(graph: Graph, norm: NodeProto, head: NodeProto) -> str | None:
 
 
 @transform("FoldBatchNorm", stage=Stage.PREPARE)
-def fold_batch_norm(graph: Graph, run: Run | None = None) -> int:
+def fold_batch_norm(graph: Graph, context: Context) -> int:
     """Fold BatchNormalization into the Conv, ConvTranspose, Gemm or MatMul in front of it."""
     rewrites = 0
     for norm in graph.of_type("BatchNormalization"):
         head = graph.producer(norm.input[0])
         if head is None or head.domain not in DEFAULT_DOMAINS or head.op_type not in HEADS:
             continue
-        reason = refusal(run, norm, any_type=True) or _fold(graph, norm, head)
+        reason = context.refusal(norm, any_type=True) or _fold(graph, norm, head)
         if reason is None:
             rewrites += 1
         else:

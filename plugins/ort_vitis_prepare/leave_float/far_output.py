@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import RESHAPES, Graph, Run, Stage, transform
+from ort_vitis_plugin.api import RESHAPES, Context, Graph, Stage, transform
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -36,31 +36,31 @@ def leaving(graph: Graph, nodes: list[NodeProto]) -> list[NodeProto]:
     return list(found.values())[::-1]
 
 
-def reach(graph: Graph, run: Run, tensor: str) -> float:
+def reach(graph: Graph, context: Context, tensor: str) -> float:
     """The largest magnitude of a tensor; 0 where it is unknown."""
     array = graph.array(tensor) if graph.is_constant(tensor) else None
     if array is not None:
         return float(np.abs(array).max(initial=0.0)) if array.dtype.kind == "f" else 0.0
-    sketch = run.statistics.get(tensor) if run.statistics is not None else None
+    sketch = context.statistics.get(tensor) if context.statistics is not None else None
     return sketch.abs_max if sketch is not None else 0.0
 
 
 @transform("FloatFarOutput", stage=Stage.AFTER_CALIBRATION)
-def float_far_output(graph: Graph, run: Run | None = None) -> int:
+def float_far_output(graph: Graph, context: Context) -> int:
     """Leave a Concat at the end of the model float whose parts lie so far apart that one scale would erase some."""
-    if run is None or not run.activation.is_integer:
+    if not context.activation.is_integer:
         return 0
-    bits = run.activation.bits
+    bits = context.activation.bits
     far: set[str] = set()
     found = 0
     for node in leaving(graph, graph.sorted()):
-        parts = [size for size in (reach(graph, run, tensor) for tensor in node.input) if 0 < size < np.inf]
+        parts = [size for size in (reach(graph, context, tensor) for tensor in node.input) if 0 < size < np.inf]
         apart = node.op_type == "Concat" and bool(parts) and max(parts) > min(parts) * 2 ** (bits - LEAST_BITS)
         if not apart and far.isdisjoint(node.input):
             continue
         far.update(node.output)
-        if run.refusal(node) is None and node.name not in run.request.nodes_to_quantize:
+        if context.refusal(node) is None and not context.is_requested(node):
             reason = f"joins values up to {max(parts):.3g} and {min(parts):.3g}, which" if apart else "moves what"
-            run.excluded[node.name] = f"{reason} no scale of {bits} bits holds"
+            context.leave_float(node, f"{reason} no scale of {bits} bits holds")
             found += 1
     return found

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Run, Stage, square_of, transform
+from ort_vitis_plugin.api import Context, Graph, Stage, square_of, transform
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,9 +66,9 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
 
 
 @transform("FloatSpectrum", stage=Stage.PREPARE, before=("FoldBatchNorm",))
-def float_spectrum(graph: Graph, run: Run | None = None) -> int:
+def float_spectrum(graph: Graph, context: Context) -> int:
     """Leave the spectrum of a signal float: squares under a root, and what leads from the inputs to it or to a Log."""
-    if run is None or holds_spectra(run.activation):
+    if holds_spectra(context.activation):
         return 0
     nodes = graph.sorted()
     squared: set[str] = set()  # tensors that hold squares, or sums of them
@@ -88,7 +88,7 @@ def float_spectrum(graph: Graph, run: Run | None = None) -> int:
             signal.update(node.output)
         elif squared.isdisjoint((*node.input, *node.output)):
             continue
-        if run.refusal(node) is None and node.name not in run.request.nodes_to_quantize:
-            run.excluded[node.name] = REASON
+        if context.refusal(node) is None and not context.is_requested(node):
+            context.leave_float(node, REASON)
             found += 1
     return found

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
-from ort_vitis_plugin.api import Graph, Stage, attribute, follow_node, rename_captured, transform
+from ort_vitis_plugin.api import Graph, Stage, attribute, rename_captured, transform
 
 from .fold_constants import computed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from ort_vitis_plugin.api import Run
 
 
 def _constant_condition(graph: Graph, node: NodeProto) -> bool | None:
@@ -64,7 +62,7 @@ def _move_in(graph: Graph, node: NodeProto, body: GraphProto, names: Mapping[str
 
 
 @transform("InlineConstantIf", stage=Stage.NORMALIZE, default=None)
-def inline_constant_if(graph: Graph, run: Run | None = None) -> int:
+def inline_constant_if(graph: Graph) -> int:
     """Replace an If with a constant condition by the branch that it takes."""
     count = 0
     waiting = list(graph.of_type("If"))
@@ -78,9 +76,9 @@ def inline_constant_if(graph: Graph, run: Run | None = None) -> int:
         moves = _move_in(graph, node, body, _new_names(graph, node, body))
         waiting += [inner for _, inner in moves if inner.op_type == "If"]
         if node.name:
-            follow_node(run, node.name, *(inner.name for _, inner in moves))
+            graph.renames.node(node.name, *(inner.name for _, inner in moves))
         for old, inner in moves:
             if old and old != inner.name:
-                follow_node(run, old, inner.name)
+                graph.renames.node(old, inner.name)
         count += 1
     return count

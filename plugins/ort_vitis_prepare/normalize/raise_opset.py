@@ -16,9 +16,10 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    CallOptions,
+    Context,
     ModelError,
     ModelTransform,
-    Run,
     attribute,
     check_model,
     externalize,
@@ -112,17 +113,20 @@ def _has_float16(model: ModelProto) -> bool:
     return TensorProto.FLOAT16 in kinds
 
 
-def _needed(model: ModelProto, run: Run) -> int:
-    overrides = run.options["TensorQuantOverrides"] or {}
-    per_channel = run.request.per_channel or any("axis" in entry for listed in overrides.values() for entry in listed)
-    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, int(run.format.quantizer.minimum_opset))
-    stays_half = _has_float16(model) and not run.call.convert_fp16_to_fp32
+def _needed(model: ModelProto, context: Context) -> int:
+    overrides = context.options["TensorQuantOverrides"] or {}
+    per_channel = context.request.per_channel or any(
+        "axis" in entry for listed in overrides.values() for entry in listed
+    )
+    of_format = int(context.format.writer.opset_for((context.activation, context.weight)))
+    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
+    stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
 
-def raise_for(model: ModelProto, run: Run) -> ModelProto:
+def raise_for(model: ModelProto, context: Context) -> ModelProto:
     """Raise the model to what the request needs."""
-    return raise_opset(model, _needed(model, run))
+    return raise_opset(model, _needed(model, context))
 
 
 RAISE_OPSET = ModelTransform(

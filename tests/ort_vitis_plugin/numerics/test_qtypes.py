@@ -11,7 +11,7 @@ from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ort_vitis_plugin.errors import UnsupportedError
-from ort_vitis_plugin.numerics.qtypes import qtype, storage_dtype
+from ort_vitis_plugin.numerics.qtypes import Scaling, qtype, storage_dtype
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32"]
 
@@ -31,6 +31,20 @@ def test_floats() -> None:
     assert float(qtype("QBFloat16").max) == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
     assert storage_dtype(qtype("QBFloat16")) == ml_dtypes.bfloat16
     assert not qtype("QFloat16").is_integer
+    assert qtype("QFLOAT8E4M3FN").max == float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
+
+
+@pytest.mark.parametrize(
+    ("name", "scaling"),
+    [
+        ("QUInt4", Scaling.AFFINE),
+        ("QInt32", Scaling.AFFINE),
+        ("QBFloat16", Scaling.UNIT),
+        ("QFLOAT8E4M3FN", Scaling.LINEAR),
+    ],
+)
+def test_a_type_says_which_parameters_go_with_its_codes(name: str, scaling: Scaling) -> None:
+    assert qtype(name).scaling is scaling
 
 
 @pytest.mark.parametrize(
@@ -65,7 +79,7 @@ def test_what_is_no_type_is_refused(given: object) -> None:
 
 
 def test_enums_have_the_manuals_values() -> None:
-    assert {kind.name: kind.value for kind in VitisQuantType} == {
+    assert {kind.name: kind.value for kind in VitisQuantType if kind.is_built_in} == {
         "QInt16": 3,
         "QUInt16": 4,
         "QInt32": 5,
@@ -85,3 +99,16 @@ def test_enums_print_and_parse_their_names() -> None:
         assert type(kind).from_string(str(kind)) is kind
     with pytest.raises(ValueError, match="did you mean QInt16"):
         VitisQuantType.from_string("QInt61")
+
+
+def test_what_no_plugin_declares_is_named() -> None:
+    others = [kind for kind in VitisQuantType if not kind.is_built_in]
+    assert others
+    for kind in others:
+        with pytest.raises(UnsupportedError, match=f"{kind.name}: {kind.value}> is a type that no plugin here de"):
+            qtype(kind)
+
+
+def test_names_beyond_the_hosts_are_suggested() -> None:
+    with pytest.raises(UnsupportedError, match=r"QInt8, .*QMine.; did you mean QMine"):
+        qtype("QMin", ["QMine"])

@@ -39,7 +39,7 @@ def test_what_the_device_takes_is_not_listed() -> None:
 def test_a_wide_type_leaves_the_device() -> None:
     wide = {"quant_format": VitisQuantFormat.QDQ, "activation_type": VitisQuantType.QInt16}
     found = placement(**wide)
-    assert "wide type: x is QInt16" in found["conv"]
+    assert "type: x is QInt16, in which the device does not compute" in found["conv"]
 
 
 def test_an_excluded_node_leaves_the_device() -> None:

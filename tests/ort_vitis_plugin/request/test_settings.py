@@ -19,7 +19,8 @@ from ort_vitis_plugin.entry.arguments import is_ours
 from ort_vitis_plugin.errors import OptionError, OptionTypeError, UnknownNameError, UnsupportedError
 from ort_vitis_plugin.options.request import Request, merged_options, names
 from ort_vitis_plugin.plugin.catalog import Catalog
-from ort_vitis_plugin.request.settings import Run
+from ort_vitis_plugin.request.call import Call
+from ort_vitis_plugin.request.settings import Settings, settings_of
 
 PLAIN: dict[str, Any] = {
     "model_input": "m.onnx",
@@ -82,39 +83,41 @@ BASE = Request(
 ALL_DEFAULT = frozenset({"quant_format", "calibrate_method", "activation_type", "weight_type"})
 
 
-def run_of(plugins: pluggy.PluginManager, request: Request) -> Run:
-    return Run(request, Catalog(plugins))
+def settings_from(plugins: pluggy.PluginManager, request: Request) -> Settings:
+    return settings_of(request, Catalog(plugins))
 
 
 def test_target_presets_fill_what_was_left_at_its_default(plugins: pluggy.PluginManager) -> None:
-    run = run_of(plugins, replace(BASE, given={"Target": "ipu_cnn"}, default=ALL_DEFAULT))
-    assert run.method.key is PowerOfTwoMethod.MinMSE
-    assert run.options["ActivationSymmetric"] is True
-    assert run.lineage == ["ipu_cnn"]
+    settings = settings_from(plugins, replace(BASE, given={"Target": "ipu_cnn"}, default=ALL_DEFAULT))
+    assert settings.method.key is PowerOfTwoMethod.MinMSE
+    assert settings.options["ActivationSymmetric"] is True
+    assert settings.lineage == ["ipu_cnn"]
 
 
 def test_the_caller_wins_over_presets(plugins: pluggy.PluginManager) -> None:
     given = {"Target": "ipu_transformer", "ActivationSymmetric": True}
     kept = frozenset({"quant_format"})
     request = replace(BASE, calibrate_method=CalibrationMethod.Percentile, given=given, default=kept)
-    run = run_of(plugins, request)
-    assert run.method.key is CalibrationMethod.Percentile
-    assert run.options["ActivationSymmetric"] is True
+    settings = settings_from(plugins, request)
+    assert settings.method.key is CalibrationMethod.Percentile
+    assert settings.options["ActivationSymmetric"] is True
 
 
 def test_presets_win_over_declared_defaults_and_a_base_over_nothing(plugins: pluggy.PluginManager) -> None:
-    board = Target("board", "Mine.", base="ipu_cnn", presets={"MinMSEMode": "MostCommon", "ActivationSymmetric": False})
+    board = Target(
+        "board", "Mine.", base="ipu_cnn", defaults={"MinMSEMode": "MostCommon", "ActivationSymmetric": False}
+    )
 
     @hookimpl
     def vitis_declare() -> list[Target]:
         return [board]
 
     plugins.register(SimpleNamespace(vitis_declare=vitis_declare), "mine")
-    run = run_of(plugins, replace(BASE, given={"Target": "board"}, default=ALL_DEFAULT))
-    assert run.method.key is PowerOfTwoMethod.MinMSE  # the base's
-    assert run.options["MinMSEMode"] == "MostCommon"
-    assert run.options["ActivationSymmetric"] is False  # nearest first
-    assert run.options["WeightSymmetric"] is True
+    settings = settings_from(plugins, replace(BASE, given={"Target": "board"}, default=ALL_DEFAULT))
+    assert settings.method.key is PowerOfTwoMethod.MinMSE  # the base's
+    assert settings.options["MinMSEMode"] == "MostCommon"
+    assert settings.options["ActivationSymmetric"] is False  # nearest first
+    assert settings.options["WeightSymmetric"] is True
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_presets_win_over_declared_defaults_and_a_base_over_nothing(plugins: plu
     [({}, "cpu"), ({"EnableDPU": True}, "ipu_cnn"), ({"EnableDPU": True, "Target": "ipu_cnn"}, "ipu_cnn")],
 )
 def test_enable_dpu_is_the_target_ipu_cnn(plugins: pluggy.PluginManager, given: dict[str, Any], target: str) -> None:
-    assert run_of(plugins, replace(BASE, given=given, default=ALL_DEFAULT)).target.name == target
+    assert settings_from(plugins, replace(BASE, given=given, default=ALL_DEFAULT)).target.name == target
 
 
 CONTRADICTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
@@ -144,7 +147,7 @@ def test_contradictions(
     plugins: pluggy.PluginManager, given: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        run_of(plugins, replace(BASE, given=given))
+        settings_from(plugins, replace(BASE, given=given))
 
 
 def test_names_as_text(plugins: pluggy.PluginManager) -> None:
@@ -155,15 +158,15 @@ def test_names_as_text(plugins: pluggy.PluginManager) -> None:
         activation_type="QInt16",
         weight_type="QInt8",
     )
-    run = run_of(plugins, request)
-    assert run.format.key is VitisQuantFormat.QDQ
-    assert run.method.key is PowerOfTwoMethod.MinMSE
-    assert (str(run.activation), str(run.weight)) == ("QInt16", "QInt8")
+    settings = settings_from(plugins, request)
+    assert settings.format.key is VitisQuantFormat.QDQ
+    assert settings.method.key is PowerOfTwoMethod.MinMSE
+    assert (str(settings.activation), str(settings.weight)) == ("QInt16", "QInt8")
 
 
 def test_keys_reach_what_has_no_enum(plugins: pluggy.PluginManager) -> None:
-    run = run_of(plugins, replace(BASE, given={"Format": "FixNeuron", "Method": "NonOverflow"}))
-    assert (run.format.key, run.method.key) == (VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow)
+    settings = settings_from(plugins, replace(BASE, given={"Format": "FixNeuron", "Method": "NonOverflow"}))
+    assert (settings.format.key, settings.method.key) == (VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow)
 
 
 def test_merged_options_refuse_two_values_and_copy() -> None:
@@ -198,10 +201,10 @@ def test_plugins_may_change_a_request_or_veto(plugins: pluggy.PluginManager) -> 
             return request.with_options(MinMSEMode="MostCommon") if not request.given else None
 
     plugins.register(Mine(), "mine")
-    assert run_of(plugins, BASE).options["MinMSEMode"] == "MostCommon"
-    assert run_of(plugins, replace(BASE, given={"EnableSubgraph": True})).options["MinMSEMode"] == "All"
+    assert settings_from(plugins, BASE).options["MinMSEMode"] == "MostCommon"
+    assert settings_from(plugins, replace(BASE, given={"EnableSubgraph": True})).options["MinMSEMode"] == "All"
     with pytest.raises(UnsupportedError, match="not in this house"):
-        run_of(plugins, replace(BASE, reduce_range=True))
+        settings_from(plugins, replace(BASE, reduce_range=True))
 
 
 def test_plugins_see_each_others_changes(plugins: pluggy.PluginManager) -> None:
@@ -215,8 +218,8 @@ def test_plugins_see_each_others_changes(plugins: pluggy.PluginManager) -> None:
 
     plugins.register(Adding(MinMSEMode="MostCommon", IncludeCLE=False), "one")
     plugins.register(Adding(EnableSubgraph=True), "two")
-    run = run_of(plugins, BASE)
-    assert (run.options["MinMSEMode"], run.options["EnableSubgraph"]) == ("MostCommon", True)
+    settings = settings_from(plugins, BASE)
+    assert (settings.options["MinMSEMode"], settings.options["EnableSubgraph"]) == ("MostCommon", True)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +233,7 @@ def test_plugins_see_each_others_changes(plugins: pluggy.PluginManager) -> None:
 )
 def test_refusal_says_why(plugins: pluggy.PluginManager, changes: dict[str, Any], reason: str | None) -> None:
     node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], name="c")
-    assert run_of(plugins, replace(BASE, **changes)).refusal(node) == reason
+    assert Call.of(replace(BASE, **changes), Catalog(plugins)).refusal(node) == reason
 
 
 def test_nothing_the_caller_passed_changes(graph: Callable[..., onnx.ModelProto], reader: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ort_vitis_ipu.cnn import IPU_CNN
 from ort_vitis_ipu.op_types import DPU, GENERAL
-from ort_vitis_ipu.transformer import IPU_TRANSFORMER
+from ort_vitis_ipu.transformer import IPU_TRANSFORMER_PRESET
 from ort_vitis_plugin.api import (
     CalibrationMethod,
     PowerOfTwoMethod,
@@ -20,9 +20,10 @@ from ort_vitis_plugin.api import (
     VitisQuantType,
 )
 from ort_vitis_plugin.options.request import Request
+from ort_vitis_plugin.pipeline.hardware_rules import why_off
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.plugin.manager import new_manager
-from ort_vitis_plugin.request.settings import Run
+from ort_vitis_plugin.request.settings import Settings, settings_of
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,8 @@ def catalog() -> Catalog:
     return Catalog(new_manager(entry_points=False))
 
 
-def ask(catalog: Catalog, options: dict[str, object] | None = None, **arguments: Any) -> Run:
-    """A run with the recommended configuration, changed by the arguments; what is named ``default`` was left alone."""
+def ask(catalog: Catalog, options: dict[str, object] | None = None, **arguments: Any) -> Settings:
+    """Settings of the recommended configuration, changed by the arguments; what is named ``default`` was left alone."""
     asked: dict[str, Any] = {
         "quant_format": QuantFormat.QDQ,
         "calibrate_method": PowerOfTwoMethod.MinMSE,
@@ -39,7 +40,9 @@ def ask(catalog: Catalog, options: dict[str, object] | None = None, **arguments:
         "weight_type": QuantType.QInt8,
         **arguments,
     }
-    return Run(Request("model.onnx", None, None, given={"EnableDPU": True, **(options or {})}, **asked), catalog)
+    return settings_of(
+        Request("model.onnx", None, None, given={"EnableDPU": True, **(options or {})}, **asked), catalog
+    )
 
 
 TAKEN: dict[str, tuple[dict[str, object], dict[str, Any]]] = {
@@ -101,10 +104,10 @@ def test_refuses(case: str, catalog: Catalog) -> None:
     ],
 )
 def test_says_that_rules_are_off(arguments: dict[str, Any], noted: bool, catalog: Catalog) -> None:
-    run = ask(catalog, quant_format=VitisQuantFormat.QDQ, **arguments)
+    settings = ask(catalog, quant_format=VitisQuantFormat.QDQ, **arguments)
     assert IPU_CNN.check is not None
-    IPU_CNN.check(run)
-    assert any("rules on positions are off" in note for note in run.report.notes) == noted
+    IPU_CNN.check(settings)
+    assert ("rules on positions are off" in (why_off(settings) or "")) == noted
 
 
 def test_presets_fill_in_what_was_left_alone(catalog: Catalog) -> None:
@@ -125,10 +128,10 @@ def test_the_transformer_flow_takes_float_scales(catalog: Catalog) -> None:
         given={"Target": "ipu_transformer"},
         default=frozenset({"calibrate_method"}),
     )
-    run = Run(request, catalog)
+    run = settings_of(request, catalog)
     assert run.method.key == CalibrationMethod.MinMax
     assert run.op_types == {"Conv", "ConvTranspose", "Gemm", "MatMul"}
-    assert IPU_TRANSFORMER.recommended["activation_type"] == QuantType.QInt8
+    assert IPU_TRANSFORMER_PRESET.arguments["activation_type"] == QuantType.QInt8
 
 
 def test_limitation_check_has_two_names(catalog: Catalog) -> None:

@@ -11,7 +11,7 @@ from ort_vitis_ipu.prepare.bn_to_conv import bn_to_conv
 from ort_vitis_ipu.prepare.reduce_mean_to_pool import reduce_mean_to_pool
 from ort_vitis_ipu.prepare.split_to_slice import split_to_slice
 from ort_vitis_plugin.api import Transform
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, plain_context
 from ort_vitis_prepare.cle.equalize import equalize
 from ort_vitis_prepare.convert.clip6_to_relu import clip6_to_relu
 from ort_vitis_prepare.fold.fold_batch_norm import fold_batch_norm
@@ -93,4 +93,6 @@ CASES: dict[str, tuple[Transform, ModelProto, list[str]]] = {
 def test_sub_graphs(case: str, condition: bool) -> None:
     step, model, expected = CASES[case]
     feeds = {"x": RANDOM.standard_normal((1, 4, 5, 5)).astype(np.float32), "c": np.array(condition)}
-    assert op_types(check_transform(step, model, tolerance=1e-5, feeds=feeds)) == expected
+    assert (
+        op_types(check_transform(step, model, plain_context(IncludeCLE=True), tolerance=1e-5, feeds=feeds)) == expected
+    )

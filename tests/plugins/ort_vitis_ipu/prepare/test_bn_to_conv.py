@@ -10,7 +10,7 @@ from onnx import ModelProto
 from ort_vitis_ipu.prepare.bn_to_conv import bn_to_conv
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
 
 OPSETS = opsets()
 
@@ -34,7 +34,7 @@ def normalization(shape: str, body: str, opset: int = 17) -> ModelProto:
 )
 def test_left_alone_with_a_reason(shape: str, body: str, reason: str) -> None:
     edited = Graph(normalization(shape, body))
-    assert bn_to_conv(edited) == 0
+    assert bn_to_conv(edited, plain_context()) == 0
     assert reason in edited.skips[0].reason
 
 
@@ -43,7 +43,7 @@ def test_unknown_rank_is_left_alone() -> None:
     for value in (model.graph.input[0], model.graph.output[0]):
         value.type.tensor_type.ClearField("shape")
     edited = Graph(model)
-    assert bn_to_conv(edited) == 0
+    assert bn_to_conv(edited, plain_context()) == 0
     assert "infer shapes" in edited.skips[0].reason
 
 

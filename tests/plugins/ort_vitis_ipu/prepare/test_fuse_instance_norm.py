@@ -10,7 +10,7 @@ from onnx import ModelProto
 from ort_vitis_ipu.prepare.fuse_instance_norm import fuse_instance_norm
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
 
 OPSETS = opsets()
 HEAD = "u = GlobalAveragePool(x) d = Sub(x, u) q = Mul(d, d) v = GlobalAveragePool(q) w = Add(v, eps) r = Sqrt(w) "
@@ -88,5 +88,5 @@ def test_gamma_along_another_axis_stays_outside() -> None:
 
 def test_the_reason_is_reported() -> None:
     edited = Graph(KEPT["the mean is read elsewhere"])
-    fuse_instance_norm(edited)
+    fuse_instance_norm(edited, plain_context())
     assert "other readers" in edited.skips[0].reason

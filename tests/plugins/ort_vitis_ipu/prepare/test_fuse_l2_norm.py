@@ -10,7 +10,7 @@ from onnx import ModelProto
 from ort_vitis_ipu.prepare.fuse_l2_norm import fuse_l2_norm
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
 
 OPSETS = opsets("t (float[2] x) => (float[2] y) { y = LpNormalization<axis = 0>(x) }")
 
@@ -84,5 +84,5 @@ def test_left_alone(case: str) -> None:
 
 def test_the_reason_names_epsilon() -> None:
     edited = Graph(KEPT["eps is felt"])
-    fuse_l2_norm(edited)
+    fuse_l2_norm(edited, plain_context())
     assert "0.1 is too large" in edited.skips[0].reason

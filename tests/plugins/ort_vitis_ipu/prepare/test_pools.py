@@ -12,7 +12,7 @@ from ort_vitis_ipu.prepare.reduce_mean_to_pool import reduce_mean_to_pool
 from ort_vitis_ipu.prepare.split_large_pool import LARGEST, split_large_pool, stages
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
 
 OPSETS = opsets()
 X = "float[1, 3, 4, 5] x"
@@ -48,7 +48,7 @@ def test_other_means_stay(axes: list[int], source: str, opset: int) -> None:
 )
 def test_declined_with_a_reason(text: str, reason: str) -> None:
     edited = Graph(graph(text, 18))
-    assert reduce_mean_to_pool(edited) == 0
+    assert reduce_mean_to_pool(edited, plain_context()) == 0
     assert reason in edited.skips[0].reason
 
 
@@ -111,7 +111,7 @@ def pool(height: object, width: object, opset: int = 17):
 )
 def test_pools_that_stay(model, reason: str | None) -> None:
     edited = Graph(model)
-    assert split_large_pool(edited) == 0
+    assert split_large_pool(edited, plain_context()) == 0
     assert [skip.reason for skip in edited.skips] == [] if reason is None else reason in edited.skips[0].reason
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ort_vitis_ipu.prepare.split_to_slice import split_to_slice
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, run_model
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context, run_model
 
 ATTRIBUTES, INPUTS, COUNTS = (9, 10, 11), opsets()[2:], opsets()[5:]
 
@@ -23,7 +23,7 @@ ATTRIBUTES, INPUTS, COUNTS = (9, 10, 11), opsets()[2:], opsets()[5:]
 )
 def test_declined_with_a_reason(text: str, reason: str) -> None:
     edited = Graph(graph(text, 13))
-    assert split_to_slice(edited) == 0
+    assert split_to_slice(edited, plain_context()) == 0
     assert reason in edited.skips[0].reason
 
 
@@ -61,7 +61,7 @@ def test_names_and_unused_outputs() -> None:
     model = graph("t (float[6] x) => (float[] a, float[] c) { a, , c = Split(x, s) }", 13, {"s": np.array([1, 2, 3])})
     model.graph.node[0].name = "split"
     edited = Graph(model)
-    assert split_to_slice(edited) == 1
+    assert split_to_slice(edited, plain_context()) == 1
     result = edited.to_model()
     assert [node.name for node in result.graph.node] == ["split_0", "split_2"]
     assert result.graph.node[1].input[1] == "split_starts_2"

@@ -12,14 +12,10 @@ from onnx import ModelProto, TensorProto, defs, helper, numpy_helper, shape_infe
 
 from ort_vitis_ipu.simulate import SIMULATION
 from ort_vitis_ipu.simulate.reciprocal import mean_factor, pool_factor
-from ort_vitis_plugin.api import PowerOfTwoMethod, QuantFormat, QuantType
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.options.request import Request
-from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.plugin.declarations import Stage, Transform
-from ort_vitis_plugin.plugin.manager import new_manager
-from ort_vitis_plugin.request.settings import Run
-from ort_vitis_plugin.testing import LEVELS, check_transform, graph, op_types, random_feeds, run_model
+from ort_vitis_plugin.request.call import Call
+from ort_vitis_plugin.testing import LEVELS, check_transform, graph, op_types, plain_context, random_feeds, run_model
 
 STEPS: dict[str, Transform] = {step.key: step for step in SIMULATION}
 LEAKY, SIGMOID, HARD = "ConvertLeakyReluToDPUVersion", "ConvertSigmoidToHardSigmoid", "ConvertHardSigmoidToDPUVersion"
@@ -305,7 +301,7 @@ LEFT_ALONE: dict[str, tuple[str, ModelProto]] = {
 def test_leaves_alone(case: str) -> None:
     key, source = LEFT_ALONE[case]
     edited = Graph(source)
-    assert STEPS[key](edited, None) == 0
+    assert STEPS[key](edited, plain_context()) == 0
     assert op_types(edited.to_model()) == op_types(source)
 
 
@@ -313,7 +309,7 @@ def test_leaves_alone(case: str) -> None:
 def test_says_why(case: str) -> None:
     key, source = LEFT_ALONE[case]
     edited = Graph(source)
-    STEPS[key](edited, None)
+    STEPS[key](edited, plain_context())
     assert [skip.step for skip in edited.skips] == [key]
 
 
@@ -329,25 +325,15 @@ SOURCES = {
 }
 
 
-def asked(**arguments: Any) -> Run:
-    request = Request(
-        "model.onnx",
-        None,
-        None,
-        QuantFormat.QDQ,
-        PowerOfTwoMethod.MinMSE,
-        QuantType.QUInt8,
-        QuantType.QInt8,
-        given={"EnableDPU": True},
-        **arguments,
-    )
-    return Run(request, Catalog(new_manager(entry_points=False)))
+def asked(**arguments: Any) -> Call:
+    """A call for the NPU's CNN flow, with the op types that it quantizes by default unless others are named."""
+    return plain_context(EnableDPU=True, **{"op_types": (), **arguments})
 
 
 @pytest.mark.parametrize("key", [HARD, POOL, MEAN])
 def test_the_factor_stands_between_operation_and_output(key: str) -> None:
     edited = Graph(model(SOURCES[key]))
-    assert STEPS[key](edited, None) == 1
+    assert STEPS[key](edited, plain_context()) == 1
     assert edited.device_output == {"y_Mul": "y"}
     assert edited.device_nodes == {"y_Mul"}
     operation, factor = edited.producer("y_Mul"), edited.producer("y")
@@ -359,7 +345,7 @@ def test_the_factor_stands_between_operation_and_output(key: str) -> None:
 
 def test_softmax_is_quantized_as_a_whole() -> None:
     edited = Graph(model(SOURCES[SOFTMAX]))
-    assert STEPS[SOFTMAX](edited, None) == 1
+    assert STEPS[SOFTMAX](edited, plain_context()) == 1
     assert edited.device_nodes == {node.name for node in edited} - {"n"}
     original = edited.simulated_node["n"]
     assert (original.op_type, list(original.input), list(original.output)) == ("Softmax", ["x"], ["y"])

@@ -3,36 +3,23 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, numpy_helper
 
-from ort_vitis_plugin.api import Report, Run
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, opsets
+from ort_vitis_plugin.request.call import Call
+from ort_vitis_plugin.testing import check_transform, graph, opsets, plain_context
 from ort_vitis_prepare.cle.equalize import equalize
-from ort_vitis_prepare.cle.options import EqualizationOptions
 
 OPSETS = opsets()
-DEFAULTS = {known.key: known.default for known in EqualizationOptions.options()}
 
 
-def run(*, include_cle: bool = True, excluded: tuple[str, ...] = (), **options: Any) -> Run:
-    """What equalization reads of a run."""
-    group = EqualizationOptions({**DEFAULTS, **options})
-    return cast(
-        Run,
-        SimpleNamespace(
-            call=SimpleNamespace(include_cle=include_cle),
-            options={EqualizationOptions: group},
-            report=Report(),
-            op_types=frozenset({"Conv", "Gemm"}),
-            refusal=lambda node: "in nodes_to_exclude" if node.name in excluded else None,
-        ),
-    )
+def asking(*, include_cle: bool = True, excluded: tuple[str, ...] = (), **options: Any) -> Call:
+    """A call that asks for equalization."""
+    return plain_context(nodes_to_exclude=excluded, IncludeCLE=include_cle, **options)
 
 
 def skewed(shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -110,7 +97,7 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
 def test_left_alone(case: str) -> None:
     body, shapes = KEPT[case]
     model = network(body, size="2, 4" if "transposed" in case else "1, 4, 6, 6", **shapes)
-    result = check_transform(equalize, model)
+    result = check_transform(equalize, model, asking())
     assert list(result.graph.initializer) == [
         tensor for tensor in model.graph.initializer if tensor.name in {t.name for t in result.graph.initializer}
     ]
@@ -119,9 +106,9 @@ def test_left_alone(case: str) -> None:
 def test_not_through_a_graph_output() -> None:
     outputs = "float[1, 5, 4, 4] r, float[1, 3, 2, 2] y"
     model = network("h = Conv(x, w, b) r = Relu(h) y = Conv(r, u)", outputs=outputs, **W)
-    check_transform(equalize, model)
+    check_transform(equalize, model, asking())
     edited = Graph(model)
-    assert equalize(edited) == 0
+    assert equalize(edited, asking()) == 0
     assert "graph output" in edited.skips[0].reason
 
 
@@ -129,12 +116,12 @@ def test_weights_that_a_caller_may_replace_stay() -> None:
     model = network("h = Conv(x, w, b) r = Relu(h) y = Conv(r, u)", **W)
     model.graph.input.append(graph("t (float[5,4,3,3] w) => (float[5,4,3,3] y) { y = Relu(w) }").graph.input[0])
     edited = Graph(model)
-    assert equalize(edited) == 0
+    assert equalize(edited, asking()) == 0
     assert "not constant" in edited.skips[0].reason
 
 
 def test_only_when_asked_for() -> None:
-    assert equalize(Graph(network("h = Conv(x, w, b) y = Conv(h, u)", **W)), run(include_cle=False)) == 0
+    assert equalize(Graph(network("h = Conv(x, w, b) y = Conv(h, u)", **W)), asking(include_cle=False)) == 0
 
 
 def test_excluded_nodes_stay() -> None:
@@ -142,7 +129,7 @@ def test_excluded_nodes_stay() -> None:
     for number, node in enumerate(model.graph.node):
         node.name = f"conv{number}"
     edited = Graph(model)
-    assert equalize(edited, run(excluded=("conv1",))) == 0
+    assert equalize(edited, asking(excluded=("conv1",))) == 0
     assert "nodes_to_exclude" in edited.skips[0].reason
 
 
@@ -220,7 +207,7 @@ MOVED: dict[str, tuple[str, dict[str, Any]]] = {
 def test_same_function_with_equal_channels(case: str) -> None:
     body, shapes = MOVED[case]
     model = network(body, **shapes)
-    result = check_transform(equalize, model, run(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
+    result = check_transform(equalize, model, asking(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
     assert array(result, "w").tolist() != array(model, "w").tolist()
 
 
@@ -243,7 +230,7 @@ def test_every_opset(opset: int) -> None:
         g=(3, 2),
         k=(2,),
     )
-    result = check_transform(equalize, model, run(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
+    result = check_transform(equalize, model, asking(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
     assert array(result, "g").tolist() != array(model, "g").tolist()
 
 
@@ -257,8 +244,8 @@ def test_gemm_heads(attributes: str) -> None:
         b=(1, 5),
         g=(5, 3),
     )
-    check_transform(equalize, model, run(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
-    assert equalize(Graph(model)) == 1
+    check_transform(equalize, model, asking(CLESteps=-1, CLEScaleUseThreshold=False), tolerance=1e-4)
+    assert equalize(Graph(model), asking()) == 1
 
 
 def test_a_pair_meets_in_the_geometric_mean() -> None:
@@ -266,7 +253,10 @@ def test_a_pair_meets_in_the_geometric_mean() -> None:
     u = np.zeros((1, 2, 1, 1), np.float32)
     w[:, 0, 0, 0], u[0, :, 0, 0] = (0.1, 4.0), (10.0, 1.0)
     result = check_transform(
-        equalize, network("h = Conv(x, w) r = Relu(h) y = Conv(r, u)", size="1, 1, 3, 3", w=w, u=u), tolerance=1e-4
+        equalize,
+        network("h = Conv(x, w) r = Relu(h) y = Conv(r, u)", size="1, 1, 3, 3", w=w, u=u),
+        asking(),
+        tolerance=1e-4,
     )
     np.testing.assert_allclose(array(result, "w").ravel(), [1.0, 2.0], rtol=1e-6)
     np.testing.assert_allclose(array(result, "u").ravel(), [1.0, 2.0], rtol=1e-6)
@@ -278,7 +268,7 @@ def test_a_triple_meets_in_one_sweep() -> None:
     model = network(
         "h = Conv(x, w) r = Relu(h) i = Conv(r, d) s = Relu(i) y = Conv(s, u)", size="1, 1, 3, 3", w=w, d=d, u=u
     )
-    result = check_transform(equalize, model, tolerance=1e-4)
+    result = check_transform(equalize, model, asking(), tolerance=1e-4)
     assert [float(array(result, name).item()) for name in "wdu"] == pytest.approx([2.0, 2.0, 2.0])
 
 
@@ -297,7 +287,7 @@ PAIR = "h = Conv(x, w) y = Conv(h, u)"
 )
 def test_small_channels(options: dict[str, Any], expected: float) -> None:
     edited = Graph(network(PAIR, size="1, 1, 3, 3", **SMALL))
-    equalize(edited, run(**options))
+    equalize(edited, asking(**options))
     assert edited.array("w")[0] == pytest.approx(expected)  # type: ignore[index]
 
 
@@ -310,9 +300,9 @@ def test_a_bias_counts_in_the_range() -> None:
     }
     model = network("h = Conv(x, w, b) y = Conv(h, u)", size="1, 1, 3, 3", **constants)
     with_bias, without = Graph(model), Graph(model)
-    assert equalize(with_bias, run()) == 1
+    assert equalize(with_bias, asking()) == 1
     assert with_bias.array("w").item() == pytest.approx(0.5)  # type: ignore[union-attr]  # sqrt(1 / (8 / 2))
-    assert equalize(without, run(CLEScaleAppendBias=False)) == 0
+    assert equalize(without, asking(CLEScaleAppendBias=False)) == 0
 
 
 @pytest.mark.option("CLESteps")
@@ -323,7 +313,7 @@ def test_more_steps_settle_a_chain() -> None:
     def distance(steps: int) -> float:
         """How far the two ranges of each channel between layers are apart."""
         edited = Graph(model)
-        equalize(edited, run(CLESteps=steps, CLEScaleUseThreshold=False))
+        equalize(edited, asking(CLESteps=steps, CLEScaleUseThreshold=False))
         w, u, v = (np.abs(edited.array(name)).reshape(8, -1) for name in "wuv")  # type: ignore[arg-type]
         ranges = [(w.max(1), u.max(0)), (u.max(1), v.max(0))]
         return max(float(np.abs(np.log(left / right)).max()) for left, right in ranges)
@@ -333,6 +323,6 @@ def test_more_steps_settle_a_chain() -> None:
 
 
 def test_the_report_says_what_was_done() -> None:
-    asked = run()
+    asked = asking()
     equalize(Graph(network(PAIR, w=(5, 4, 3, 3), u=(3, 5, 3, 3))), asked)
     assert "1 pairs in 1 sweep" in asked.report.notes[0]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from ort_vitis_plugin.testing import check_transform, graph
-from ort_vitis_prepare.cle import equalize as module
-from ort_vitis_prepare.cle.options import EqualizationOptions
+from ort_vitis_plugin.testing import check_transform, graph, plain_context
+from ort_vitis_prepare.cle.equalize import equalize
 
 
 def chain(seed: int) -> ModelProto:
@@ -64,8 +63,6 @@ def chain(seed: int) -> ModelProto:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_function_is_kept(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {known.key: known.default for known in EqualizationOptions.options()}
-    settled = {"CLESteps": -1, "CLEScaleUseThreshold": False, "CLETotalLayerDiffThreshold": 1e-6}
-    monkeypatch.setattr(module, "DEFAULTS", EqualizationOptions({**values, **settled}))
-    check_transform(module.equalize, chain(seed), tolerance=1e-4)
+def test_function_is_kept(seed: int) -> None:
+    settled: dict[str, object] = {"CLESteps": -1, "CLEScaleUseThreshold": False, "CLETotalLayerDiffThreshold": 1e-6}
+    check_transform(equalize, chain(seed), plain_context(IncludeCLE=True, **settled), tolerance=1e-4)

@@ -10,7 +10,7 @@ from onnx import ModelProto
 from ort_vitis_ipu.prepare.clip_to_relu import clip_to_relu
 from ort_vitis_plugin.api import Transform
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, run_model
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context, run_model
 from ort_vitis_prepare.convert.clip6_to_relu import clip6_to_relu
 
 INPUTS = opsets()[1:]
@@ -53,7 +53,7 @@ def test_clip6_leaves_the_gate_of_a_hard_swish() -> None:
         "a = Add(x, three) g = Clip(a, lo, hi) y = Mul(x, g)", 17, "float three = {3}, float lo = {0}, float hi = {6}"
     )
     edited = Graph(model)
-    assert clip6_to_relu(edited) == 0
+    assert clip6_to_relu(edited, plain_context()) == 0
     assert [skip.reason for skip in edited.skips] == ["it gates a product, which would grow without its ceiling"]
 
 
@@ -102,7 +102,7 @@ NOT_ZERO = {
 @pytest.mark.parametrize("case", NOT_ZERO)
 def test_clip_to_relu_needs_zero(case: str) -> None:
     edited = Graph(NOT_ZERO[case])
-    assert clip_to_relu(edited) == 0
+    assert clip_to_relu(edited, plain_context()) == 0
     assert [skip.reason for skip in edited.skips] != []
 
 

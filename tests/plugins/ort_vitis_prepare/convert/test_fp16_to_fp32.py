@@ -3,25 +3,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from ort_vitis_plugin.api import Report, Run
+from ort_vitis_plugin.api import Report
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import graph, op_types, opsets, run_model
+from ort_vitis_plugin.testing import graph, op_types, opsets, plain_context, run_model
 from ort_vitis_prepare.convert.fp16_to_fp32 import convert_fp16_to_fp32, fp16_to_fp32
 
 OPSETS = opsets()
 HALF = str(TensorProto.FLOAT16)
-
-
-def run(*, asked: bool) -> Run:
-    return cast(Run, SimpleNamespace(call=SimpleNamespace(convert_fp16_to_fp32=asked), report=Report()))
 
 
 def half(body: str, opset: int = 17, result: str = "float16[]", **constants: Any) -> ModelProto:
@@ -57,8 +52,8 @@ def test_float32_is_left_alone() -> None:
 
 
 def test_only_when_asked_for() -> None:
-    assert fp16_to_fp32(Graph(half("y = Relu(x)")), run(asked=False)) == 0
-    asked = run(asked=True)
+    assert fp16_to_fp32(Graph(half("y = Relu(x)")), plain_context()) == 0
+    asked = plain_context(ConvertFP16ToFP32=True)
     edited = Graph(half("y = Relu(x)"))
     assert fp16_to_fp32(edited, asked) == 2
     assert edited.element_type("x") == TensorProto.FLOAT

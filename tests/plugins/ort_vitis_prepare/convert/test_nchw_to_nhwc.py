@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
-
 import numpy as np
 import onnx
 import pytest
 
-from ort_vitis_plugin.api import Report, Run
+from ort_vitis_plugin.api import Report
 from ort_vitis_plugin.data_readers import channels_last
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import graph, op_types, opsets, random_feeds, run_model
+from ort_vitis_plugin.testing import graph, op_types, opsets, plain_context, random_feeds, run_model
 from ort_vitis_prepare.convert.nchw_to_nhwc import convert_nchw_to_nhwc, nchw_to_nhwc
 
 OPSETS = opsets()
@@ -52,12 +49,8 @@ def test_none_where_one_cannot() -> None:
 
 def test_only_when_asked_for() -> None:
     model = graph("t (float[1, 3, 8, 8] x) => (float[] y) { y = Relu(x) }")
-
-    def run(asked: bool) -> Run:
-        return cast(Run, SimpleNamespace(call=SimpleNamespace(convert_nchw_to_nhwc=asked), report=Report()))
-
-    assert nchw_to_nhwc(Graph(model), run(False)) == 0
-    edited, asked = Graph(model), run(True)
+    assert nchw_to_nhwc(Graph(model), plain_context()) == 0
+    edited, asked = Graph(model), plain_context(ConvertNCHWToNHWC=True)
     assert nchw_to_nhwc(edited, asked) == 1
     assert "input x [1, 3, 8, 8] takes channels last" in asked.report.notes[0]
     assert edited.shape("x") == (1, 8, 8, 3)

@@ -8,7 +8,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets
+from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
 from ort_vitis_prepare.fold.fold_batch_norm import fold_batch_norm
 
 OPSETS = opsets()
@@ -68,7 +68,7 @@ def test_weights_that_a_caller_may_replace_stay() -> None:
     text = graph("t (float[1,4,6,6] x, float[4,4,3,3] w) => (float[1,4,4,4] y) { y = Conv(x, w) }")
     model.graph.input.append(text.graph.input[1])
     edited = Graph(model)
-    assert fold_batch_norm(edited) == 0
+    assert fold_batch_norm(edited, plain_context()) == 0
     assert "not constant" in edited.skips[0].reason
 
 
@@ -122,7 +122,9 @@ def test_folds_into_products_of_matrices(case: str, opset: int) -> None:
 
 def test_channel_of_a_rank_3_product_is_not_its_last_axis() -> None:
     model = network("h = MatMul(x, w) y = BatchNormalization(h, g, o, m, v)", shape="1, 4, 6", w=(6, 4))
-    assert fold_batch_norm(Graph(model)) == 0  # onnxruntime 1.20 fuses it wrongly, so the model cannot be run
+    assert (
+        fold_batch_norm(Graph(model), plain_context()) == 0
+    )  # onnxruntime 1.20 fuses it wrongly, so the model cannot be run
 
 
 def test_missing_epsilon_is_1e_5() -> None:
@@ -144,5 +146,5 @@ def test_negative_variance_is_declined_by_name() -> None:
         if tensor.name == "v":
             tensor.CopyFrom(numpy_helper.from_array(np.full(4, -1.0, np.float32), "v"))
     edited = Graph(model)
-    assert fold_batch_norm(edited) == 0
+    assert fold_batch_norm(edited, plain_context()) == 0
     assert "not positive" in edited.skips[0].reason

@@ -12,7 +12,7 @@ from onnx import ModelProto, helper
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import Stage, Transform
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, plain_context
 from ort_vitis_prepare.normalize import DECLARATIONS
 
 STEPS: dict[str, Transform] = {step.key: step for step in DECLARATIONS if isinstance(step, Transform)}
@@ -112,7 +112,7 @@ LEFT_ALONE: dict[str, tuple[str, ModelProto]] = {
 def test_leaves_alone(case: str) -> None:
     key, source = LEFT_ALONE[case]
     edited = Graph(source)
-    assert STEPS[key](edited) == 0
+    assert STEPS[key](edited, plain_context()) == 0
     assert op_types(edited.to_model()) == op_types(source)
     if case not in ("random", "training on demand", "a result that would blow up"):
         check_transform(STEPS[key], source)
@@ -237,8 +237,8 @@ def test_fold_at_every_opset(opset: int) -> None:
 def test_names() -> None:
     source = model("a = Relu(x) [n] b = Neg(a) [n] c = Abs(b) [n_1] d = Relu(c) y = Relu(d)")
     edited = Graph(source)
-    assert STEPS[NAMES](edited) == 3
-    assert STEPS[NAMES](edited) == 0
+    assert STEPS[NAMES](edited, plain_context()) == 3
+    assert STEPS[NAMES](edited, plain_context()) == 0
     assert [node.name for node in edited.to_model().graph.node] == ["Relu_a", "n", "n_2", "n_1", "Relu_y"]
 
 
@@ -254,7 +254,7 @@ def test_names_in_bodies_part() -> None:
         }"""
     )
     edited = Graph(source)
-    assert STEPS[NAMES](edited) == 1
+    assert STEPS[NAMES](edited, plain_context()) == 1
     bodies = [entry.g for entry in edited.to_model().graph.node[1].attribute]
     assert [[node.name for node in body.node] for body in bodies] == [["n", "n_1"], ["n", "", ""]]
     samples = [{"x": np.ones((2, 3), np.float32), "c": np.array(True)}]
@@ -312,7 +312,7 @@ def test_constant_strings_stay() -> None:
     source = model("y = Relu(x)")
     source.graph.node.append(node)
     edited = Graph(source)
-    assert STEPS[CONSTANTS](edited) == 0
+    assert STEPS[CONSTANTS](edited, plain_context()) == 0
 
 
 def test_a_thousand_weights() -> None:
@@ -321,7 +321,7 @@ def test_a_thousand_weights() -> None:
         f"x0 = Relu(x) {body} y = Relu(x1000)", **{f"w{n}": np.eye(3, dtype=np.float32) for n in range(1000)}
     )
     edited = Graph(source)
-    assert STEPS[FOLD](edited) == 1000
+    assert STEPS[FOLD](edited, plain_context()) == 1000
 
 
 def test_every_step_is_declared() -> None:

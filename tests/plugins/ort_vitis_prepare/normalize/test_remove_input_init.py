@@ -8,7 +8,7 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph
+from ort_vitis_plugin.testing import check_transform, graph, plain_context
 from ort_vitis_prepare.normalize.remove_input_init import remove_input_init
 
 W = {"w": np.ones((3, 2), np.float32)}
@@ -35,6 +35,6 @@ def test_initializers_leave(ir_version: int) -> None:
 def test_they_are_constants_then() -> None:
     edited = Graph(listed(8))
     assert not edited.is_constant("w")
-    remove_input_init(edited)
+    remove_input_init(edited, plain_context())
     assert edited.is_constant("w")
     assert edited.static_shape("x") == (1, 3)

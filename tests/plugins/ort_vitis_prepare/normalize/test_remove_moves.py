@@ -9,7 +9,7 @@ from onnx import ModelProto
 
 from ort_vitis_plugin.api import Stage
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.testing import check_transform, graph, op_types
+from ort_vitis_plugin.testing import check_transform, graph, op_types, plain_context
 from ort_vitis_prepare.normalize.remove_moves import LONGEST, remove_moves
 
 
@@ -74,19 +74,19 @@ def test_removes(case: str) -> None:
 @pytest.mark.parametrize("case", LEFT_ALONE)
 def test_leaves_alone(case: str) -> None:
     edited = Graph(LEFT_ALONE[case])
-    assert remove_moves(edited) == 0
+    assert remove_moves(edited, plain_context()) == 0
     assert op_types(edited.to_model()) == op_types(LEFT_ALONE[case])
 
 
 def test_a_tensor_between_that_the_request_names_stays() -> None:
     edited = Graph(REMOVED["Unsqueeze and Squeeze"][0])
     edited.kept = {"u"}
-    assert remove_moves(edited) == 0
+    assert remove_moves(edited, plain_context()) == 0
 
 
 def test_how_far_it_looks() -> None:
     turns = " ".join(f"t{n + 1} = Reshape(t{n}, s{n})" for n in range(4 * LONGEST))
     shapes = {f"s{n}": np.array([24] + [1] * n) for n in range(4 * LONGEST)}
     source = model(f"t0 = Relu(x) {turns} y = Reshape(t{4 * LONGEST}, s)", s=[2, 3, 4], **shapes)
-    assert remove_moves(Graph(source)) == 0
+    assert remove_moves(Graph(source), plain_context()) == 0
     assert remove_moves.stage is Stage.NORMALIZE

@@ -15,37 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from ..data_readers import adapt_feed
-from ..graph import attribute
-from ..numerics.quantize import along, dequantize, quantize
-from ..onnx_io.sessions import open_session
-from ..plan.error_curve import ErrorCurve
-from ..planning.tensor_parameters import sketch_of
+from ort_vitis_plugin.api import Correction, ErrorCurve, Option, Sketch, along, attribute, dequantize, quantize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    import onnxruntime as ort
     from numpy.typing import NDArray
 
-    from ..plan import Plan, TensorPlan
-    from ..request.settings import Run
-
-    Register = Callable[[ort.SessionOptions], object]
+    from ort_vitis_plugin.api import Context, Feed, Graph, Plan, TensorPlan
 
 OPERATORS = ("Conv", "Gemm")
-
-
-def correct_biases(run: Run, plan: Plan, libraries: Iterable[Register]) -> int:
-    """Correct every bias of the plan that belongs to one Conv or Gemm with constant weights; returns how many."""
-    nodes = [node for node in plan.graph.of_type(*OPERATORS) if _is_correctable(plan, node)]
-    if not nodes:
-        return 0
-    means = _means(run, plan.graph.write_back(), list(dict.fromkeys(node.input[0] for node in nodes)), libraries)
-    for node in nodes:
-        if node.input[0] in means:
-            _correct(run, plan, node, means[node.input[0]])
-    return sum(node.input[0] in means for node in nodes)
 
 
 def _is_correctable(plan: Plan, node: NodeProto) -> bool:
@@ -59,7 +38,7 @@ def _is_correctable(plan: Plan, node: NodeProto) -> bool:
     return bool(plain and b.size == outputs and plan.tensors[node.input[1]].kind.is_integer)
 
 
-def _correct(run: Run, plan: Plan, node: NodeProto, mean: NDArray[np.float64]) -> None:
+def _correct(context: Context, plan: Plan, node: NodeProto, mean: NDArray[np.float64]) -> None:
     w, b = plan.tensors[node.input[1]], plan.tensors[node.input[2]]
     old = plan.graph.array(b.name)
     assert old is not None
@@ -69,8 +48,10 @@ def _correct(run: Run, plan: Plan, node: NodeProto, mean: NDArray[np.float64]) -
     new = (old - shift).astype(old.dtype)
     plan.graph.put_initializer(numpy_helper.from_array(new, b.name))
     if isinstance(b.curve, ErrorCurve):
-        b.curve = ErrorCurve(sketch_of(new), b.kind, b.curve.limits, b.curve.symmetric, new)
-        b.move(run.method.choose(b.curve, b.name, None))
+        sketch = Sketch()
+        sketch.add(new)
+        b.curve = ErrorCurve(sketch, b.kind, b.curve.limits, b.curve.symmetric, new)
+        b.move(context.method.choose(b.curve, b.name, None))
 
 
 def _rounding_error(plan: Plan, w: TensorPlan) -> NDArray[np.float64]:
@@ -92,20 +73,19 @@ def _rows(node: NodeProto, error: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _means(
-    run: Run, model: ModelProto, tensors: list[str], libraries: Iterable[Register]
+    context: Context, model: ModelProto, tensors: list[str], samples: Iterable[Feed]
 ) -> dict[str, NDArray[np.float64]]:
-    """Mean per channel (axis 1) of each tensor over all samples; over the remembered ones where the reader is spent."""
+    """Mean per channel (axis 1) of each tensor over the samples; tensors that take other values than finite lack."""
     inputs = {value.name for value in model.graph.input}
     known = {value.name for value in model.graph.output}
     fetched = [tensor for tensor in tensors if tensor not in inputs]
     watched = ModelProto()
     watched.CopyFrom(model)
     watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in fetched if name not in known)
-    session = open_session(watched, libraries)
+    session = context.open_session(watched)
     totals: dict[str, NDArray[np.float64]] = {}
     count = 0
-    for feed in run.samples if run.samples.rewind() else run.samples.remembered:
-        feed = adapt_feed(model, feed)
+    for feed in samples:
         values: dict[str, Any] = dict(zip(fetched, session.run(fetched, feed) if fetched else (), strict=True))
         count += 1
         for tensor in tensors:
@@ -114,3 +94,22 @@ def _means(
                 mean = value.mean(axis=(0, *range(2, value.ndim)))
                 totals[tensor] = totals.get(tensor, 0.0) + mean
     return {tensor: total / count for tensor, total in totals.items()}
+
+
+def correct_biases(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:
+    """Correct every bias of the plan that belongs to one Conv or Gemm with constant weights; returns how many.
+
+    The means are those of the graph that the device computes, which ``plan`` holds until it is written.
+    """
+    nodes = [node for node in plan.graph.of_type(*OPERATORS) if _is_correctable(plan, node)]
+    if not nodes:
+        return 0
+    means = _means(context, plan.graph.write_back(), list(dict.fromkeys(node.input[0] for node in nodes)), samples)
+    for node in nodes:
+        if node.input[0] in means:
+            _correct(context, plan, node, means[node.input[0]])
+    return sum(node.input[0] in means for node in nodes)
+
+
+_DOC = "Let biases take back the shift of the mean that rounding weights causes (runs the samples once more)."
+BIAS_CORRECTION = Correction("BiasCorrection", _DOC, Option("BiasCorrection", bool, False, _DOC), correct_biases)

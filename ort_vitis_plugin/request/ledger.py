@@ -1,0 +1,41 @@
+"""What happens while a call is answered, written down in one place; nothing of it changes the settings."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..graph.renames import Renames
+from ..report.report import Report
+
+if TYPE_CHECKING:
+    from ..calibration.statistics import Statistics
+    from ..data_readers import Samples
+    from .settings import Settings
+
+
+@dataclass
+class Ledger:
+    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``stand_ins`` holds op types that a step put
+    in the place of selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of custom-op
+    libraries."""
+
+    report: Report = field(default_factory=Report)
+    renames: Renames = field(default_factory=Renames)
+    excluded: dict[str, str] = field(default_factory=dict)
+    stand_ins: set[str] = field(default_factory=set)
+    samples: Samples | None = None
+    statistics: Statistics | None = None
+    libraries: list[str] = field(default_factory=list)
+
+    @classmethod
+    def opened(cls, settings: Settings) -> Ledger:
+        """An empty one, whose report names the configuration."""
+        return cls(report=Report(configuration=settings.described()))
+
+    def next_answer(self, settings: Settings) -> Ledger:
+        """The ledger of a second answer to the same call: it reads the same samples with the same libraries."""
+        again = Ledger.opened(settings)
+        again.samples, again.libraries = self.samples, self.libraries
+        return again
