@@ -32,7 +32,7 @@ from .numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 if TYPE_CHECKING:
     from .calibration import Calibration
     from .custom_ops import get_library_path, register
-    from .data_readers import RandomDataReader
+    from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.quantize_static import calibrate, quantize_static
     from .report.report import Report, Result
 
@@ -41,6 +41,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Calibration": "calibration",
     "calibrate": "entry.quantize_static",
+    "calibration_data": "data_readers",
+    "Pictures": "data_readers",
     "RandomDataReader": "data_readers",
     "Report": "report.report",
     "Result": "report.report",
@@ -56,6 +58,7 @@ __all__ = [
     "CalibrationDataReader",
     "CalibrationMethod",
     "MinMaxCalibrater",
+    "Pictures",
     "PowerOfTwoMethod",
     "QuantFormat",
     "QuantType",
@@ -68,6 +71,7 @@ __all__ = [
     "attach",
     "attached",
     "calibrate",
+    "calibration_data",
     "create_calibrator",
     "detach",
     "dump_model",

@@ -17,7 +17,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 
 from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_dequantize, is_fix_neuron, is_quantize
-from ..data_readers import RandomDataReader, adapt_feed
+from ..data_readers import RandomDataReader, adapt_feed, reader_for
 from ..errors import CalibrationError, ModelError, OutputError
 from ..graph import Graph, attribute
 from ..numerics.positions import position_of
@@ -103,8 +103,7 @@ def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.Infer
 
 def _sample(model: ModelProto, reader: Any, shapes: object) -> Feed:
     """The first batch of the reader, or a random one."""
-    if reader is None:
-        reader = RandomDataReader(model, shapes or None)
+    reader = RandomDataReader(model, shapes or None) if reader is None else reader_for(reader, model)
     feed = reader.get_next() if hasattr(reader, "get_next") else next(iter(reader), None)
     if not feed:
         raise CalibrationError("dump_data_reader yields nothing; dump_model takes its first batch as the input")

@@ -8,7 +8,8 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from .quantize import add_configuration, configuration, samples
+from .data_arguments import add_data, data_reader
+from .quantize import add_configuration, configuration
 
 
 def add(verbs: Any) -> None:
@@ -22,7 +23,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    parser.add_argument("--data", metavar="FOLDER_OR_NPZ", required=True, help="samples, as for quantize")
+    add_data(parser, required=True)
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that share the samples")
     parser.add_argument("--checkpoint", metavar="FILE", help="go on from this file when broken off")
     parser.add_argument("--plot", metavar="FOLDER", help="draw each tensor's distribution and its error over positions")
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not output.parent.is_dir():
         raise ModelNotFoundError(f"the folder {str(output.parent)!r} of the output does not exist; create it first")
     keywords = configuration(arguments, shared_catalog())
-    reader = samples(arguments.data, arguments.model)
+    reader = data_reader(arguments)
     with contextlib.ExitStack() as stack:
         executor = None
         if arguments.workers > 1:

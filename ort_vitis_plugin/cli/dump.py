@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .quantize import samples
+from .data_arguments import add_data, data_reader
 
 
 def add(verbs: Any) -> None:
@@ -19,7 +19,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="QUANTIZED", help="the quantized model")
     parser.add_argument("-o", "--output", metavar="FOLDER", default="dump_results", help="default: dump_results")
-    parser.add_argument("--data", metavar="FOLDER_OR_NPZ", help="samples, as for quantize; default: a random one")
+    add_data(parser, otherwise="the first sample is run; default: a random one")
     parser.add_argument("--float", action="store_true", help="write the floats of every node's outputs too")
 
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the first sample and write the files."""
     from ort_vitis_plugin.analysis.dump import dump_model
 
-    reader = samples(arguments.data, arguments.model)
+    reader = data_reader(arguments)
     dump_model(arguments.model, reader, dump_float=arguments.float, output_dir=arguments.output)
     print(f"written: {arguments.output}")
     return 0

@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .quantize import add_configuration, configuration, samples
+from .data_arguments import add_data, data_reader
+from .quantize import add_configuration, configuration
 
 SHOWN = 20
 
@@ -22,7 +23,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    parser.add_argument("--data", metavar="FOLDER_OR_NPZ", help="samples, as for quantize; default: one random sample")
+    add_data(parser, otherwise="default: one random sample")
     parser.add_argument("--all", action="store_true", help=f"list every tensor, not only the {SHOWN} worst")
     add_configuration(parser)
 
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     quantized = load_model(arguments.quantized)
     reference = prepared(arguments.model, **configuration(arguments, shared_catalog()))
-    found = layer_errors(reference, quantized, samples(arguments.data, arguments.model))
+    found = layer_errors(reference, quantized, data_reader(arguments))
     rows = ((row.tensor, row.producer, f"{row.through:.1f} dB", f"{row.alone:.1f} dB") for row in found)
     headings = ("tensor", "made by", "#through", "#alone")
     limit = None if arguments.all else SHOWN

@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .quantize import samples
+from .data_arguments import add_data, data_reader
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from ort_vitis_plugin.data_readers import CalibrationData
 
 
 def add(verbs: Any) -> None:
@@ -17,7 +22,24 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    parser.add_argument("--data", metavar="FOLDER_OR_NPZ", help="samples, as for quantize; default: one random sample")
+    add_data(parser, otherwise="default: one random sample. Class folders of pictures are labels")
+
+
+def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: CalibrationData) -> None:
+    """How often each model is right, where the samples have labels."""
+    from ort_vitis_plugin import custom_ops
+    from ort_vitis_plugin.data_readers import adapt_feed
+    from ort_vitis_plugin.measure.top1 import top1
+    from ort_vitis_plugin.onnx_io.sessions import open_session
+    from ort_vitis_plugin.report.tables import wide_console
+
+    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
+    runs = (lambda feed: left.run(None, feed), lambda feed: right.run(None, adapt_feed(quantized, feed)))
+    counts, rows = top1(runs, reader.bound_to(model).labelled())
+    if rows:
+        shares = [count / rows for count in counts]
+        text = f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({rows} samples with labels)"
+        wide_console().print(text, highlight=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.report.tables import table, wide_console
 
     model, quantized = load_model(arguments.model), load_model(arguments.quantized)
-    reader = samples(arguments.data, arguments.model) or RandomDataReader(model)
-    found = compare(model, quantized, Samples(reader, model))
+    reader = data_reader(arguments)
+    found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
     rows = ((name, f"{decibels:.1f} dB", f"{largest:.3g}") for name, (decibels, largest) in found.items())
     wide_console().print(table("Against float", ("output", "#SQNR", "#largest difference"), rows))
+    if reader is not None:
+        _show_accuracy(model, quantized, reader)
     return 0

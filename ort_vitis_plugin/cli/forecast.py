@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .shape_arguments import add_shapes, given_shapes
+
 
 def add(verbs: Any) -> None:
     """Declare the verb."""
@@ -17,24 +19,27 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model")
     parser.add_argument("--preset", metavar="TARGET", default="ipu_cnn", help="the target (default: ipu_cnn)")
-    parser.add_argument("--all", action="store_true", help="list the nodes that the device takes too")
+    parser.add_argument("--all", action="store_true", help="list every node")
+    add_shapes(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """One row per node that stays away from the device, and a count."""
-    from ort_vitis_plugin.analysis.placement_forecast import forecast
+    """Why nodes stay away from the device and what to do about it, and a count."""
+    from ort_vitis_plugin.analysis.placement_forecast import forecast_of
     from ort_vitis_plugin.plugin.catalog import shared_catalog
-    from ort_vitis_plugin.report.tables import table, wide_console
+    from ort_vitis_plugin.report.tables import cause_table, table, wide_console
 
-    placed = forecast(arguments.model, arguments.preset, shared_catalog())
-    rows = [
-        (entry.node, entry.op_type, entry.reason or "on the device")
-        for entry in placed
-        if arguments.all or entry.reason is not None
-    ]
+    found = forecast_of(arguments.model, arguments.preset, shared_catalog(), fix_shapes=given_shapes(arguments))
+    placed = found.placements
     console = wide_console()
-    if rows:
+    if arguments.all:
+        rows = [(entry.node, entry.op_type, entry.reason or "on the device") for entry in placed]
         console.print(table(f"Placement on {arguments.preset}", ("node", "op type", "where"), rows))
+    if causes := found.causes():
+        console.print(cause_table(f"Not for {arguments.preset}", causes))
+        for cause in causes:
+            if cause.remedy:
+                console.print(str(cause), highlight=False, markup=False, soft_wrap=True)
     taken = sum(entry.reason is None for entry in placed)
     console.print(f"{arguments.preset} takes {taken} of {len(placed)} nodes", highlight=False)
     return 0

@@ -7,7 +7,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .data_arguments import add_data, data_reader
 from .option_values import parse_options
+from .shape_arguments import add_shapes, given_shapes
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.plugin.catalog import Catalog
@@ -21,8 +23,12 @@ NAMED = (
 )
 LISTS = (
     ("--op-types", "op_types_to_quantize", "op types to quantize"),
-    ("--nodes", "nodes_to_quantize", "names of the only nodes to quantize"),
-    ("--exclude", "nodes_to_exclude", "names of nodes to leave float"),
+    (
+        "--nodes",
+        "nodes_to_quantize",
+        "the only nodes to quantize: names, '/body/*', op:Conv, tensor:/x, re:REGEX",
+    ),
+    ("--exclude", "nodes_to_exclude", "nodes to leave float: names or patterns as for --nodes"),
     ("--input-nodes", "input_nodes", "what lies before these nodes stays float"),
     ("--output-nodes", "output_nodes", "what lies behind these nodes stays float"),
 )
@@ -44,12 +50,7 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="the float model, an .onnx file")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    parser.add_argument(
-        "--data",
-        metavar="FOLDER_OR_NPZ",
-        help="calibration samples: an .npz with an array [N, ...] per input, or a folder of one .npy/.npz per sample; "
-        "without it one random sample calibrates, for trying out only",
-    )
+    add_data(parser, otherwise="without it one random sample calibrates, for trying out only")
     parser.add_argument("--calibration", metavar="FILE", help="what `ort-vitis calibrate` wrote, in place of --data")
     add_configuration(parser)
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON too")
@@ -81,6 +82,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-optimize", dest="optimize_model", action="store_false", help="skip onnxruntime's graph optimization"
     )
+    add_shapes(parser)
 
 
 def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, Any]:
@@ -89,21 +91,13 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
     keywords: dict[str, Any] = {}
     if arguments.preset is not None:
         given = {"Preset": arguments.preset, **given}
+    if shapes := given_shapes(arguments):
+        given = {**given, "FixShapes": shapes}
     for _, argument, _ in (*NAMED, *LISTS, *SWITCHES):
         value = getattr(arguments, argument)
         if value:
             keywords[argument] = value
     return {**keywords, "optimize_model": arguments.optimize_model, "extra_options": given}
-
-
-def samples(data: str | None, model: str | Path) -> Any:
-    """The reader of ``--data``, or None."""
-    if data is None:
-        return None
-    from ort_vitis_plugin.data_readers.files import SampleFiles
-    from ort_vitis_plugin.onnx_io.load import load_model
-
-    return SampleFiles(data, load_model(model, data=False))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -112,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
     keywords = configuration(arguments, shared_catalog())
-    reader = samples(arguments.data, arguments.model)
+    reader = data_reader(arguments)
     if arguments.calibration is not None:
         from ort_vitis_plugin.calibration import Calibration
 

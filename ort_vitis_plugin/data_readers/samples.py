@@ -11,6 +11,8 @@ from onnx import ModelProto, TensorProto, helper
 
 from ..errors import CalibrationError, suggest
 from .convert_feed import adapt_feed, interface
+from .data_objects import reader_for
+from .items import WAYS
 from .sources import between, feeds_of, is_data_set, makes_readers
 
 if TYPE_CHECKING:
@@ -20,15 +22,14 @@ if TYPE_CHECKING:
 
 
 class Samples:
-    """A caller's reader as an iterable of checked feeds: an iterable, an object with get_next, or a list of dicts.
+    """A caller's samples as an iterable of checked feeds: whatever ``calibration_data`` takes, or a data reader.
 
-    It may also be a data set with a length and an index, or a function (or class) without arguments that makes one of
-    these, anew for every pass.
+    It may also be a function (or class) without arguments that makes one of these, anew for every pass.
     ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
     """
 
     def __init__(self, reader: Any, model: ModelProto, *, remember: int = 0, converted: bool = False) -> None:
-        self.reader, self._remember = reader, remember
+        self.reader, self._remember = reader_for(reader, model), remember
         self._original = interface(model) if converted else None
         self._range: tuple[int, int] | None = None
         self._inputs = {
@@ -86,11 +87,13 @@ class Samples:
             reader = between(reader, *self._range)
         reads_on = hasattr(reader, "get_next")
         if not (reads_on or isinstance(reader, Iterable) or is_data_set(reader)):
-            kind = type(reader).__name__
-            raise CalibrationError(f"calibration_data_reader is {kind}; it needs get_next() or to be iterable")
+            raise CalibrationError(f"calibration_data_reader is {type(reader).__name__}; give {WAYS}")
         for feed in feeds_of(reader):
             if not isinstance(feed, Mapping):
-                raise CalibrationError(f"the reader yields {type(feed).__name__}, not {{input name: array}}")
+                raise CalibrationError(
+                    f"the reader yields {type(feed).__name__}, not {{input name: array}}; "
+                    "calibration_data(reader, inputs='NAME') names arrays"
+                )
             if reads_on and not feed:
                 return
             yield dict(feed)
@@ -101,7 +104,7 @@ class Samples:
         if unknown:
             raise CalibrationError(
                 f"the reader feeds {unknown[0]!r}, but the model's inputs are {', '.join(expected)}"
-                f"{suggest(unknown[0], expected)}"
+                f"{suggest(str(unknown[0]), expected)}"
             )
         missing = [
             name for name, value in expected.items() if name not in feed and not value.type.HasField("optional_type")

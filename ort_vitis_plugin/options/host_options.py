@@ -30,6 +30,9 @@ class CallOptions(OptionGroup):
         False, "Let image inputs take channels last, as the NPU prefers.", key="ConvertNCHWToNHWC"
     )
     execution_providers: list[Any] | None = option(None, "ONNX Runtime providers that calibrate (default: CPU).")
+    fix_shapes: dict[str, Any] | None = option(
+        None, "Fix the sizes of inputs: {input: [1, 3, 224, 224]}, or {name of a dimension: 1}."
+    )
     optimize_model: bool = option(True, "Run ONNX Runtime's basic graph optimization before quantization.")
     preprocess: bool = option(False, "Run onnxruntime's quant_pre_process (symbolic shapes, optimization) first.")
     random_data_reader_input_shape: Any = option(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..plan import Role
+from .fixed_shapes import open_inputs
 from .hardware_rules import rules
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _foreign_type(call: Call, plan: Plan, node: NodeProto) -> str | None:
 
 def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
+    call.report.open_shapes = open_inputs(plan.graph.model)
     broken = broken_rules(plan, rules(call, plan)) if call.report.violations else {}
     for node in plan.graph:
         node = plan.graph.simulated_node.get(node.name, node)

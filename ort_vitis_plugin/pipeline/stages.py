@@ -22,6 +22,7 @@ from ..plan import Plan
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
 from ..request.call import Call
+from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
 from ..selection.rules import leave_float
 from . import subgraphs as bodies
@@ -29,6 +30,7 @@ from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .calibrater_feed import calibrater_beside
 from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
+from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
 from .inputs import libraries_of, samples_of
 from .node_placement import report_nodes
@@ -71,6 +73,8 @@ def _tell(call: Call, stage: str, value: object) -> None:
 def load(call: Call) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
     model = canonical_form(load_aside(call.request.model))
+    if call.call.fix_shapes:
+        model = fix_shapes(model, call.call.fix_shapes)
     call.report.float_bytes = model_size(model) + external_weights.size(model)
     call.ledger.libraries = libraries_of(call, model)
     call.ledger.samples = samples_of(call, model)
@@ -86,6 +90,7 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
     graph = Graph(infer_shapes(model), copy=False)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
+    resolve_nodes(graph, call)
     known = {node.name for node in graph}
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)
@@ -99,6 +104,7 @@ def prepare(call: Call, graph: Graph) -> Graph:
     if _transform(call, graph, Stage.PREPARE):
         graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     bodies.unique_names(call, graph)
+    resolve_tensors(graph, call)
     return graph
 
 

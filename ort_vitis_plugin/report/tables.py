@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -12,10 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .device_causes import causes
+
 if TYPE_CHECKING:
+    from .device_causes import Cause
     from .findings import Findings
 
 ROWS = 20
+SHOWN_NAMES = 4
 WIDE = 160
 
 
@@ -39,6 +43,17 @@ def table(title: str, headings: Iterable[str], rows: Iterable[Iterable[object]],
     return drawn
 
 
+def cause_table(title: str, found: Iterable[Cause]) -> Table:
+    """One row per cause: how many nodes, why, what to add to the command line, and some of the nodes."""
+    rows = [(len(cause.nodes), cause.what, cause.remedy, _some(cause.nodes)) for cause in found]
+    return table(title, ("#nodes", "why", "add", "such as"), rows, limit=ROWS)
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = f", ... {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + rest
+
+
 def tables(report: Findings) -> Iterator[Table]:
     """What was quantized, what was not and why, what the rules moved, and how near the result is to float."""
     done = Counter(report.quantized.values())
@@ -47,6 +62,9 @@ def tables(report: Findings) -> Iterator[Table]:
     yield table("Operators", ("op type", "#quantized", "#left float"), operators)
     if report.left_float:
         yield table("Left float", ("node", "why"), report.left_float.items(), limit=ROWS)
+    if report.patterns:
+        hits = [(pattern, len(found), _some(found)) for pattern, found in report.patterns.items()]
+        yield table("Patterns", ("pattern", "#hits", "names"), hits)
     if report.transforms:
         yield table("Rewrites of the float graph", ("step", "#rewrites"), report.transforms.items())
     if report.skips:
@@ -59,10 +77,11 @@ def tables(report: Findings) -> Iterator[Table]:
         ("Rules that do not hold", dict.fromkeys(report.violations, "")),
         ("Constants that are not data", report.not_data),
         ("Not finite in calibration", report.non_finite),
-        ("Not for the device", report.placement),
     ):
         if found:
             yield table(title, ("where", "what"), found.items(), limit=ROWS)
+    if report.placement:
+        yield cause_table("Not for the device", causes(report.placement, report.open_shapes))
     if report.sqnr:
         yield table(
             "Against float", ("output", "#SQNR"), ((name, f"{value:.1f} dB") for name, value in report.sqnr.items())

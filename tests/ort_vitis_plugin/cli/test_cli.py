@@ -139,15 +139,15 @@ def test_option_without_effect_is_a_warning(folder: Path, capsys: pytest.Capture
 
 
 def test_interrupt_is_130_and_leaves_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ort_vitis_plugin.data_readers.files import SampleFiles
+    from ort_vitis_plugin.data_readers import CalibrationData
 
-    def interrupted(self: SampleFiles, number: int) -> Any:
+    def interrupted(self: CalibrationData, number: int, item: Any) -> Any:
         if number == 3:
             raise KeyboardInterrupt
-        return original(self, number)
+        return original(self, number, item)
 
-    original = SampleFiles._sample
-    monkeypatch.setattr(SampleFiles, "_sample", interrupted)
+    original = CalibrationData._sample
+    monkeypatch.setattr(CalibrationData, "_sample", interrupted)
     before = files(folder)
     assert run("quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn") == 130
     assert files(folder) == before

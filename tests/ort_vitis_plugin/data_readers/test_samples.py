@@ -27,9 +27,9 @@ class Endless:
 
 BAD_READERS: dict[str, tuple[Any, str]] = {
     "nothing": ([], "no sample"),
-    "no reader": (3, "is int; it needs get_next"),
+    "no reader": (3, "are int; give a path"),
     "no dict": (Endless(), "yields list, not"),
-    "no dict in a list": ({"x": ROW}, "yields str, not"),
+    "no array in a dict": ({"x": "y"}, "'x' of the samples is str, not an array"),
     "wrong name": ([{"X": ROW}], "feeds 'X', but the model's inputs are x; did you mean x"),
     "missing input": ([{}], "does not feed the input 'x'"),
     "wrong rank": ([{"x": ROW[0]}], r"shape \[3\], but the model takes \['N', 3\]"),

@@ -1,0 +1,162 @@
+"""Patterns of a request become the names that they hit: of nodes before any is rewritten, of tensors once all are.
+
+Until then a pattern for tensors keeps none from being folded: it speaks of those that are left.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from onnx import TensorProto
+
+from ..errors import OptionError
+from ..graph import inner_nodes
+from ..request.renames import OVERRIDES, SELECTIONS
+from .name_patterns import GLOB, OP, TENSOR, Pattern, no_hit, parsed
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ..graph import Graph
+    from ..request.call import Call
+
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.UNDEFINED)
+
+
+def resolve_nodes(graph: Graph, call: Call) -> None:
+    """Let patterns in nodes_to_quantize and nodes_to_exclude stand for the names of the nodes that they hit.
+
+    Raises:
+        UnknownNameError: a pattern hits nothing.
+        OptionError: patterns leave nothing to quantize.
+    """
+    inner = list(inner_nodes(graph)) if call.settings.quantizes_bodies else []
+    existing = {node.name for node in (*graph, *inner) if node.name}
+    given = {argument: tuple(getattr(call.request, argument)) for argument in SELECTIONS}
+    # Each once, by the first argument that lists it: it means the same nodes in both.
+    texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument]}
+    found = {text: parsed(text, existing, argument) for text, argument in texts.items()}
+    patterns = {text: pattern for text, pattern in found.items() if pattern is not None}
+    if patterns:
+        _name_nodes(graph)
+        any_selected = any(node.op_type in call.op_types for node in (*graph, *inner))
+        nodes = [*graph, *(node for node in inner if node.name)]
+        for text, pattern in patterns.items():
+            names = _resolve(pattern, texts[text], nodes, graph, call)
+            call.report.patterns |= {f"{key} {text}": names for key, listed in given.items() if text in listed}
+        if any_selected and all(call.refusal(node) is not None for node in (*graph, *inner)):
+            said = ", ".join(call.report.patterns)
+            raise OptionError(f"nothing is left to quantize: {said} leaves every node float; narrow the pattern")
+    _check_tensors(graph, call)
+
+
+def _resolve(pattern: Pattern, argument: str, nodes: list[NodeProto], graph: Graph, call: Call) -> list[str]:
+    """What a pattern hits; the request means these nodes from now on."""
+    hit = [node for node in nodes if _hits(pattern, node, graph)]
+    if not hit:
+        raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
+    names = _own_names(hit, nodes, graph, call)
+    # What computes shapes is float anyway; named in the request it would have to be kept from folding.
+    graph.renames.node(pattern.text, *([name for name, node in names.items() if _computes(node, graph)] or names))
+    return list(names)
+
+
+def _name_nodes(graph: Graph) -> None:
+    """Nodes without a name get that of the report (NameNodes), so that patterns hit them by it."""
+    for node in graph:
+        if not node.name:
+            output = next((tensor for tensor in node.output if tensor), "")
+            node.name = graph.unique(f"{node.op_type}_{output}")
+
+
+def _hits(pattern: Pattern, node: NodeProto, graph: Graph) -> bool:
+    if pattern.kind == OP:
+        return pattern.hits(node.op_type)
+    if pattern.kind == TENSOR:
+        fed = (tensor for tensor in node.input if tensor and graph.producer(tensor) is None)
+        return any(pattern.hits(tensor) for tensor in (*node.output, *fed) if tensor)
+    return pattern.hits(node.name)
+
+
+def _known(pattern: Pattern, nodes: Iterable[NodeProto], graph: Graph) -> tuple[str, list[str]]:
+    if pattern.kind == OP:
+        return "node's op type", [node.op_type for node in nodes]
+    if pattern.kind == TENSOR:
+        return "tensor", [*graph.inputs, *(name for node in nodes for name in node.output)]
+    return "node", [node.name for node in nodes]
+
+
+def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, call: Call) -> dict[str, NodeProto]:
+    """The nodes by names that no other node has: one with the name of a node that is not hit gets its own."""
+    ours = {id(node) for node in hit}
+    others = {node.name for node in nodes if id(node) not in ours}
+    named = {}
+    for node in hit:
+        if node.name in others:
+            graph.rename_node(node, graph.unique(node.name), shared=True)
+        named[node.name] = node
+    return named
+
+
+def _computes(node: NodeProto, graph: Graph) -> bool:
+    """Whether it writes floats, as far as is known."""
+    return any(graph.element_type(tensor) in FLOATS for tensor in node.output if tensor)
+
+
+def resolve_tensors(graph: Graph, call: Call) -> None:
+    """Let patterns among the keys of TensorQuantOverrides stand for the tensors that they hit.
+
+    A pattern hits tensors that are computed or fed; constants too where it begins with ``tensor:`` or ``re:``. A name
+    goes before a pattern.
+
+    Raises:
+        UnknownNameError: a pattern hits nothing that is left.
+        OptionError: two patterns say different things of one tensor.
+    """
+    overrides: Mapping[str, Any] = call.overrides
+    said: dict[str, str] = {}
+    for text, pattern in _tensor_patterns(graph, call).items():
+        hit = list(_tensors(pattern, graph))
+        if not hit:
+            raise no_hit(pattern, OVERRIDES, "tensor that is left when the model is prepared", _all_tensors(graph))
+        call.report.patterns[f"{OVERRIDES} {text}"] = hit
+        for name in hit:
+            if name not in overrides and overrides[said.setdefault(name, text)] != overrides[text]:
+                raise OptionError(
+                    f"{OVERRIDES}: {said[name]!r} and {text!r} say different things of {name}; name it itself"
+                )
+        graph.renames.tensor(text, *(name for name in hit if name not in overrides))
+
+
+def _tensor_patterns(graph: Graph, call: Call) -> dict[str, Pattern]:
+    existing = set(_all_tensors(graph))
+    keys = call.overrides
+    found = {key: parsed(key, existing, OVERRIDES) for key in keys if isinstance(key, str)}
+    return {key: pattern for key, pattern in found.items() if pattern is not None}
+
+
+def _check_tensors(graph: Graph, call: Call) -> None:
+    """A pattern that hits nothing of the caller's model is told before any work."""
+    for pattern in _tensor_patterns(graph, call).values():
+        if not any(_tensors(pattern, graph)):
+            known = [node.op_type for node in graph] if pattern.kind == OP else _all_tensors(graph)
+            raise no_hit(pattern, OVERRIDES, "tensor", known)
+
+
+def _all_tensors(graph: Graph) -> Iterator[str]:
+    yield from graph.inputs
+    yield from graph.initializers
+    yield from (name for node in graph for name in node.output if name)
+
+
+def _tensors(pattern: Pattern, graph: Graph) -> Iterator[str]:
+    if pattern.kind == OP:
+        candidates = [name for node in graph if pattern.hits(node.op_type) for name in node.output if name]
+    else:
+        candidates = [name for name in dict.fromkeys(_all_tensors(graph)) if pattern.hits(name)]
+    for name in candidates:
+        constant = graph.array(name) is not None
+        if graph.element_type(name) in FLOATS and (not constant or pattern.kind not in (GLOB, OP)):
+            yield name

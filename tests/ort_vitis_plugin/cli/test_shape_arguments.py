@@ -1,0 +1,83 @@
+"""Flags that fix sizes, on each verb that knows them."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from ort_vitis_plugin.cli.main import main
+from ort_vitis_plugin.testing import graph
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with dynamic.onnx."""
+    monkeypatch.chdir(tmp_path)
+    constants = {"w": np.ones((2, 3, 1, 1), np.float32)}
+    text = "t (float[N, 3, 8, 8] x) => (float[N, 2, 8, 8] y) { z = Conv(x, w) y = Relu(z) }"
+    onnx.save(graph(text, constants=constants), "dynamic.onnx")
+    np.save("x.npy", np.random.default_rng(0).normal(size=(3, 3, 8, 8)).astype(np.float32))
+    return tmp_path
+
+
+def run(line: str) -> int:
+    return main(line.split())
+
+
+def batch(path: str) -> list[int]:
+    model = onnx.load(path)
+    return [value.type.tensor_type.shape.dim[0].dim_value for value in (*model.graph.input, *model.graph.output)]
+
+
+@pytest.mark.parametrize("flag", ["--fix-dim N=1", "--fix-shape x=1,3,8,8"])
+def test_every_verb_fixes_sizes(flag: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"fix-shape dynamic.onnx -o fixed.onnx {flag}") == 0
+    assert run(f"quantize dynamic.onnx -o q.onnx --data x.npy --preset ipu_cnn -q {flag}") == 0
+    assert run(f"calibrate dynamic.onnx -o c.npz --data x.npy --preset ipu_cnn {flag}") == 0
+    assert (batch("fixed.onnx"), batch("q.onnx"), batch("dynamic.onnx")) == ([1, 1], [1, 1], [0, 0])
+    capsys.readouterr()
+    assert run("forecast dynamic.onnx") == 0
+    shown = capsys.readouterr().out
+    assert "2 nodes: dynamic N; add --fix-dim N=1\n" in shown
+    assert "takes 0 of 2 nodes" in shown
+    assert run(f"forecast dynamic.onnx {flag}") == 0
+    assert "takes 2 of 2 nodes" in capsys.readouterr().out
+
+
+def test_the_report_groups_what_is_not_for_the_device(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("quantize dynamic.onnx -o q.onnx --data x.npy --preset ipu_cnn") == 0
+    assert "--fix-dim N=1" in capsys.readouterr().out
+
+
+def test_fix_shape_alone_says_what_is_open(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fix-shape dynamic.onnx") == 0
+    assert capsys.readouterr().out == "x: [N, 3, 8, 8]\nto fix them, add --fix-dim N=1\n"
+    assert run("fix-shape dynamic.onnx -o fixed.onnx --fix-dim N=1") == 0
+    assert run("fix-shape fixed.onnx") == 0
+    assert capsys.readouterr().out.endswith("every size of the model's inputs is fixed\n")
+
+
+REFUSED = {
+    "fix-shape dynamic.onnx -o q.onnx --fix-dim N": "--fix-dim takes NAME=1, not 'N'",
+    "fix-shape dynamic.onnx -o q.onnx --fix-dim N=1,2": "--fix-dim takes NAME=1",
+    "fix-shape dynamic.onnx -o q.onnx --fix-shape x=1,3,8,a": "--fix-shape takes INPUT=1,3,224,224",
+    "fix-shape dynamic.onnx -o q.onnx --fix-dim N=1 N=2": "--fix-dim N=2 contradicts N=1",
+    "fix-shape dynamic.onnx -o q.onnx --fix-dim M=1": "no open dimension 'M'",
+    "fix-shape dynamic.onnx --fix-dim N=1": "say where to write the model: -o OUT",
+    "forecast dynamic.onnx --fix-shape y=1,3,8,8": "no input 'y' (x)",
+    "quantize dynamic.onnx -o q.onnx --fix-shape x=1,3,8": "has 3 sizes, but the input has 4",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_refuses_in_one_line_and_writes_nothing(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(folder.iterdir())
+    assert run(line) != 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert REFUSED[line] in told
+    assert sorted(folder.iterdir()) == before
