@@ -1,0 +1,104 @@
+"""A bias that is a whole number of steps of the products is exact as int32, the one type that integer kernels add.
+
+bias = code * 2^-bpos = (code << (xpos + wpos - bpos)) * 2^-(xpos + wpos) wherever bpos <= xpos + wpos, and beyond where
+the codes' last bits are zero.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto
+
+from ort_vitis_plugin.graph import Graph, attribute
+
+from .code_grid import Grid, grid_behind, grid_of, is_dequantize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import NodeProto
+
+_OWNERS = ("Conv", "Gemm")
+_LARGEST = 2.0**24  # float32 adds whole numbers up to here without rounding, as int32 does
+FINER = "its bias has finer steps than its products: int32 cannot hold it"
+
+
+def _steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
+    """The step of the products, or one for each output channel; None where the operands are no 8-bit shifts."""
+    x, w = grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
+    if x is None or w is None or x.axis is not None or not (x.is_eight_bit_shift and w.is_eight_bit_shift):
+        return None
+    outputs = 0 if node.op_type == "Conv" or attribute(node, "transB", 0) else 1
+    if w.axis is not None and w.axis % (len(graph.shape(node.input[1]) or ()) or 2) != outputs:
+        return None
+    return x.scale.astype(np.float64) * w.scale
+
+
+def _values(graph: Graph, tensor: str) -> NDArray[Any] | None:
+    """The numbers of a constant bias, given as floats or as codes."""
+    producer = graph.producer(tensor)
+    if not is_dequantize(producer):
+        array = graph.array(tensor)
+        return array if array is not None and array.dtype == np.float32 else None
+    assert producer is not None
+    codes, grid = graph.array(producer.input[0]), grid_of(graph, producer)
+    return None if codes is None or grid is None else grid.values(codes)
+
+
+def _fits(grid: Grid | None, steps: NDArray[np.float64]) -> bool:
+    """Whether the bias is int32 in the steps of the products as it is."""
+    return (
+        grid is not None
+        and grid.element_type == TensorProto.INT32
+        and np.array_equal(np.broadcast_to(grid.scale, steps.shape), steps)
+    )
+
+
+def _rewrite(graph: Graph, node: NodeProto, steps: NDArray[np.float64]) -> bool:
+    tensor = node.input[2]
+    values = _values(graph, tensor)
+    if values is None:
+        graph.skip(node, "its bias is not constant")
+        return False
+    counts = values.astype(np.float64) / steps
+    if not (counts == np.rint(counts)).all():
+        graph.skip(node, FINER)
+        return False
+    if np.abs(counts).max(initial=0.0) > _LARGEST:
+        graph.skip(node, "its bias is too large beside its products for sums without rounding")
+        return False
+    codes = graph.add_initializer(f"{tensor}_int32", counts.astype(np.int32))
+    scale = graph.add_initializer(f"{codes}_scale", steps.astype(np.float32))
+    zero = graph.add_initializer(f"{codes}_zero_point", np.zeros(steps.shape, np.int32))
+    axis = {"axis": values.ndim - 1} if steps.ndim else {}
+    output = graph.unique(f"{codes}_DequantizeLinear_Output")
+    graph.make("DequantizeLinear", [codes, scale, zero], [output], f"{codes}_DequantizeLinear", **axis)
+    graph.set_inputs(node, [*node.input[:2], output])
+    return True
+
+
+def widen_biases(graph: Graph) -> int:
+    """Give every Conv and Gemm on 8-bit power-of-two codes its bias as int32 in steps of the products; how many."""
+    count = 0
+    for node in graph.of_type(*_OWNERS):
+        if len(node.input) < 3 or not node.input[2]:
+            continue
+        steps = _steps(graph, node)
+        if steps is None or _fits(grid_behind(graph, node.input[2]), steps):
+            continue
+        if node.op_type == "Gemm" and (attribute(node, "alpha", 1.0), attribute(node, "beta", 1.0)) != (1.0, 1.0):
+            graph.skip(node, "it multiplies by alpha or beta")
+            continue
+        count += _rewrite(graph, node, steps)
+    _clear_unread(graph)
+    return count
+
+
+def _clear_unread(graph: Graph) -> None:
+    for node in graph:
+        if is_dequantize(node) and node.output[0] not in graph.outputs and not graph.consumers(node.output[0]):
+            graph.remove(node)
+
+

@@ -1,0 +1,66 @@
+"""Codes of int8 with zero point z are codes of uint8 with z + 128: the type for which integer kernels are fastest."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from .code_grid import Grid, grid_of, is_dequantize, is_quantize
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from ort_vitis_plugin.graph import Graph
+
+_OFFSET = 128
+_OF_ONE_TYPE = ("Add", "Concat", "Max", "Min", "Mul", "Sub", "Where")  # operands that are constants change too
+
+
+def _is_signed_activation(grid: Grid | None) -> bool:
+    return grid is not None and grid.element_type == TensorProto.INT8 and grid.axis is None
+
+
+def _shift(graph: Graph, nodes: list[NodeProto], grid: Grid, name: str) -> None:
+    unsigned = replace(grid, zero_point=grid.zero_point + _OFFSET, element_type=TensorProto.UINT8)
+    zero = graph.add_initializer(f"{name}_zero_point_uint8", unsigned.zero_point.astype(np.uint8))
+    for node in nodes:
+        for index in reversed(range(len(node.attribute))):
+            if node.attribute[index].name == "output_dtype":
+                del node.attribute[index]
+        graph.set_inputs(node, [*node.input[:2], zero])
+
+
+def _shift_activation(graph: Graph, quantizer: NodeProto) -> bool:
+    grid, codes = grid_of(graph, quantizer), quantizer.output[0]
+    readers = graph.consumers(codes)
+    if grid is None or not _is_signed_activation(grid) or codes in graph.outputs or not readers:
+        return False
+    if not all(is_dequantize(reader) and grid.is_same(grid_of(graph, reader)) for reader in readers):
+        return False
+    _shift(graph, [quantizer, *readers], grid, codes)
+    graph.describe(codes, TensorProto.UINT8, graph.shape(codes))
+    return True
+
+
+def _shift_constant(graph: Graph, dequantizer: NodeProto) -> bool:
+    """A constant operand beside activations; weights of Conv, Gemm and MatMul stay int8."""
+    grid, codes = grid_of(graph, dequantizer), graph.array(dequantizer.input[0])
+    readers = graph.consumers(dequantizer.output[0])
+    if grid is None or codes is None or not _is_signed_activation(grid):
+        return False
+    if not readers or any(reader.op_type not in _OF_ONE_TYPE for reader in readers):
+        return False
+    name = graph.add_initializer(f"{dequantizer.input[0]}_uint8", (codes.astype(np.int16) + _OFFSET).astype(np.uint8))
+    _shift(graph, [dequantizer], grid, name)
+    graph.set_inputs(dequantizer, [name, *dequantizer.input[1:]])
+    return True
+
+
+def unsigned_codes(graph: Graph) -> int:
+    """Write int8 activations between pair halves, and constants that meet them, as uint8; how many."""
+    count = sum(_shift_activation(graph, node) for node in graph if is_quantize(node))
+    return count + sum(_shift_constant(graph, node) for node in graph if is_dequantize(node)) if count else 0
