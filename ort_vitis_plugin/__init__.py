@@ -31,6 +31,7 @@ from .types import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 if TYPE_CHECKING:
     from .calibration import Calibration
+    from .convert.evaluation_twin import evaluation_twin
     from .custom_ops import get_library_path, register
     from .data_readers import RandomDataReader
     from .doors import calibrate, quantize_static
@@ -45,6 +46,7 @@ _HOMES = {
     "Report": "report",
     "Result": "report",
     "dump_model": "dump",
+    "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
     "quantize_static": "doors",
     "register": "custom_ops",
@@ -71,6 +73,7 @@ __all__ = [
     "create_calibrator",
     "detach",
     "dump_model",
+    "evaluation_twin",
     "get_library_path",
     "quant_pre_process",
     "quantize",

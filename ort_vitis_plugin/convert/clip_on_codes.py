@@ -1,4 +1,4 @@
-"""Quantizing never changes an order, so the clamp may follow it: Q(clip(v, low, high)) = clip(Q(v), Q(low), Q(high))."""
+"""Quantizing keeps the order, so a clamp may follow it: Q(clip(v, low, high)) = clip(Q(v), Q(low), Q(high))."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ def _swap(graph: Graph, clamp: NodeProto, quantizer: NodeProto, low: int, high: 
         return
     graph.set_outputs(quantizer, [unclamped])
     graph.describe(unclamped, grid.element_type, graph.shape(source))
-    ends = [graph.add_initializer(f"{codes}_{key}", np.array(end, grid.dtype)) for key, end in zip(("min", "max"), (low, high), strict=True)]
+    ends = [
+        graph.add_initializer(f"{codes}_{key}", np.array(end, grid.dtype))
+        for key, end in zip(("min", "max"), (low, high), strict=True)
+    ]
     graph.make("Clip", [unclamped, *ends], [codes], clamp.name or f"{codes}_Clip")
 
 

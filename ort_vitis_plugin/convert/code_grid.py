@@ -118,3 +118,10 @@ def sole_quantizer(graph: Graph, tensor: str) -> NodeProto | None:
     """The quantize node that alone reads a tensor, or None."""
     reader = graph.sole_consumer(tensor)
     return reader if is_quantize(reader) else None
+
+
+def clear_unread(graph: Graph) -> None:
+    """Remove the dequantize nodes that nobody reads any more."""
+    for node in graph:
+        if is_dequantize(node) and node.output[0] not in graph.outputs and not graph.consumers(node.output[0]):
+            graph.remove(node)

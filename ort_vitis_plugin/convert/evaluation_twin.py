@@ -1,4 +1,4 @@
-"""An NPU model has a twin that onnxruntime's CPU computes on integers, and that gives the same bits several times faster.
+"""An NPU model has a twin that onnxruntime's CPU computes on integers, several times faster and to the same bits.
 
 A model as the NPU takes it stays float on a CPU: its biases are int8 with a step of their own, its Relus stand before
 the pair, its operators have names of their own. Each of these says something that integer kernels say, too.
@@ -27,7 +27,7 @@ from .product_biases import widen_biases
 from .sites import CONTRIB
 from .standard_pairs import EIGHT_BITS, SIXTEEN_BITS, code_type, finished, standardize
 from .stored_weights import fold_codes, store_float_weights, store_rounded
-from .unsigned_codes import unsigned_codes
+from .unsigned_codes import unsigned_codes, widen_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class Twin:
     config: Mapping[str, str]
 
     def session_options(self) -> SessionOptions:
-        """Options for a session of the model: full optimization, ``config``, and the library if ops of ours are left."""
+        """Options for a session of the model: full optimization, ``config``, and the library where its ops are left."""
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -93,7 +93,10 @@ def _take_contrib(graph: Graph) -> int:
         quantizes = (node.domain, node.op_type) in QUANTIZE
         if not quantizes and (node.domain, node.op_type) not in DEQUANTIZE:
             continue
-        if code_type(graph, node, quantizes=quantizes) in SIXTEEN_BITS and graph.static_shape(node.input[1]) in ((), (1,)):
+        if code_type(graph, node, quantizes=quantizes) in SIXTEEN_BITS and graph.static_shape(node.input[1]) in (
+            (),
+            (1,),
+        ):
             node.op_type, node.domain = "QuantizeLinear" if quantizes else "DequantizeLinear", CONTRIB
             del node.attribute[:]
             count += 1
@@ -104,7 +107,9 @@ def _note_the_rest(graph: Graph) -> None:
     """Say what stays as it was: custom nodes, and pairs whose scales are no powers of two."""
     for node in graph:
         if (node.domain, node.op_type) in _OURS:
-            graph.skip(node, "onnxruntime has no kernel of its own for its type" if _is_shift(graph, node) else _ANY_STEP)
+            graph.skip(
+                node, "onnxruntime has no kernel of its own for its type" if _is_shift(graph, node) else _ANY_STEP
+            )
         elif is_quantize(node):
             grid = grid_of(graph, node)
             if grid is not None and not grid.is_shift:
@@ -118,6 +123,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
     ("stored constants", store_rounded),
     ("16-bit pairs", _take_contrib),
     ("constant codes", fold_codes),
+    ("4-bit codes", widen_codes),
     ("unsigned codes", unsigned_codes),
     ("merged quantizers", merge_equal_quantizers),
     ("int32 biases", widen_biases),
@@ -144,7 +150,12 @@ def evaluation_twin(model: ModelProto) -> Twin:
     uses_contrib = any(node.domain == CONTRIB for node in graph)
     if uses_contrib and all(entry.domain != CONTRIB for entry in graph.model.opset_import):
         graph.model.opset_import.append(helper.make_opsetid(CONTRIB, 1))
-    return Twin(finished(graph, None), {key: value for key, value in rewritten.items() if value}, tuple(graph.skips), exact_config())
+    return Twin(
+        finished(graph, None),
+        {key: value for key, value in rewritten.items() if value},
+        tuple(graph.skips),
+        exact_config(),
+    )
 
 
 def npu_to_cpu(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:

@@ -18,6 +18,7 @@ from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
 from .code_grid import Grid, grid_behind, grid_of, is_dequantize, is_quantize
 from .every_code import agree, between_pairs, code_model
+from .sites import EIGHT_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def _resize(graph: Graph, node: NodeProto, y: Grid) -> str:
 
 
 def _weighted(graph: Graph, node: NodeProto, y: Grid) -> str:
-    plain = [name for name in node.input[1:3] if name and graph.array(name) is not None]
+    plain = [name for name in node.input[1:3] if name and not is_dequantize(graph.producer(name))]
     return "onnxruntime would quantize its float weight or bias" if plain else ""
 
 
@@ -83,35 +84,48 @@ _WHY: dict[str, Callable[[Graph, NodeProto, Grid], str]] = {
 }
 
 
-def _put_max_behind(graph: Graph, node: NodeProto, least: str) -> None:
-    tensor = node.output[0]
-    inner = graph.unique(f"{tensor}_float")
-    graph.set_outputs(node, [inner, *node.output[1:]])
-    graph.make("Max", [inner, least], [tensor], f"{inner}_Max")
-    graph.describe(inner, TensorProto.FLOAT, graph.shape(tensor))
+def _put_max_before(graph: Graph, quantizer: NodeProto, least: str) -> None:
+    tensor = quantizer.input[0]
+    kept = graph.unique(f"{tensor}_float")
+    graph.make("Max", [tensor, least], [kept], f"{kept}_Max")
+    graph.set_inputs(quantizer, [kept, *quantizer.input[1:]])
+    graph.describe(kept, TensorProto.FLOAT, graph.shape(tensor))
 
 
-def _is_shift_site(graph: Graph, node: NodeProto, y: Grid) -> bool:
-    """Whether the node stands between pairs, all of them powers of two: others were never computed exactly."""
-    behind = grid_behind(graph, node.input[0])
-    return behind is not None and behind.is_eight_bit_shift and y.is_eight_bit_shift
+def _quantizers(graph: Graph, node: NodeProto) -> list[NodeProto]:
+    """The quantize nodes behind a node, or behind the clamps behind it, which onnxruntime looks through."""
+    readers = graph.consumers(node.output[0])
+    behind = [_quantizers(graph, reader) for reader in readers if reader.op_type in ("Relu", "Clip")]
+    return [*filter(is_quantize, readers), *(quantizer for found in behind for quantizer in found)]
+
+
+def _matters(node: NodeProto, x: Grid | None, y: Grid | None) -> bool:
+    """Whether pairs of powers of two stand around the node, or around one with weights any pairs wider than 8 bits."""
+    if x is None or y is None:
+        return False
+    if node.op_type in _WEIGHTED and not {x.element_type, y.element_type} <= set(EIGHT_BITS):
+        return True
+    return x.is_eight_bit_shift and y.is_eight_bit_shift
 
 
 def keep_float(graph: Graph) -> int:
     """Keep what integer kernels would not compute to the bit in float, between its pairs; how many."""
-    count, least = 0, ""
+    count, least, said = 0, "", {skip.node for skip in graph.skips}
     for node in graph:
-        why = _WHY.get(node.op_type) if node.domain in DEFAULT_DOMAINS and node.input else None
-        readers = graph.consumers(node.output[0]) if why is not None else []
-        quantizer = next((reader for reader in readers if is_quantize(reader)), None)
-        y = grid_of(graph, quantizer)
-        if why is None or y is None or not _is_shift_site(graph, node, y):
+        why = _WHY.get(node.op_type) if node.domain in DEFAULT_DOMAINS else None
+        if why is None or not node.input:
             continue
-        reason = why(graph, node, y)
-        if reason:
-            graph.skip(node, reason)
+        x = grid_behind(graph, node.input[0])
+        for quantizer in _quantizers(graph, node):
+            y = grid_of(graph, quantizer)
+            reason = why(graph, node, y) if y is not None and _matters(node, x, y) else ""
+            if not reason:
+                continue
+            if node.name not in said:
+                graph.skip(node, reason)
+            said.add(node.name)
             least = least or graph.add_initializer("least_float", _LEAST)
-            _put_max_behind(graph, node, least)
+            _put_max_before(graph, quantizer, least)
             count += 1
     return count + _part_pairs(graph, least)
 
@@ -130,9 +144,6 @@ def _part_pairs(graph: Graph, least: str) -> int:
                 graph.remove(node)
             continue
         least = least or graph.add_initializer("least_float", _LEAST)
-        apart = graph.unique(f"{node.input[0]}_float")
-        graph.make("Max", [node.input[0], least], [apart], f"{apart}_Max")
-        graph.set_inputs(node, [apart, *node.input[1:]])
+        _put_max_before(graph, node, least)
         count += 1
     return count
-

@@ -14,7 +14,7 @@ from onnx import TensorProto
 
 from ort_vitis_plugin.graph import Graph, attribute
 
-from .code_grid import Grid, grid_behind, grid_of, is_dequantize
+from .code_grid import Grid, clear_unread, grid_behind, grid_of, is_dequantize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,13 +92,5 @@ def widen_biases(graph: Graph) -> int:
             graph.skip(node, "it multiplies by alpha or beta")
             continue
         count += _rewrite(graph, node, steps)
-    _clear_unread(graph)
+    clear_unread(graph)
     return count
-
-
-def _clear_unread(graph: Graph) -> None:
-    for node in graph:
-        if is_dequantize(node) and node.output[0] not in graph.outputs and not graph.consumers(node.output[0]):
-            graph.remove(node)
-
-

@@ -15,9 +15,9 @@ from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.names import DEQUANTIZE, FIX_NEURON, QUANTIZE
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
-from .code_grid import grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
+from .code_grid import clear_unread, grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
 from .sites import EIGHT_BITS
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def fold_codes(graph: Graph) -> int:
     count = 0
     for node in graph:
         grid = grid_of(graph, node) if is_quantize(node) else None
-        array = graph.array(node.input[0])if grid is not None and node.input[0] not in graph.inputs else None
+        array = graph.array(node.input[0]) if grid is not None and node.input[0] not in graph.inputs else None
         if grid is None or array is None or array.dtype != np.float32 or node.output[0] in graph.outputs:
             continue
-        codes = graph.add_initializer(f"{node.input[0]}_codes", grid.codes(array))
+        codes = graph.add_initializer(f"{node.input[0]}_quantized", grid.codes(array))
         graph.remove(node)
         graph.replace_uses(node.output[0], codes)
         count += 1
@@ -63,8 +63,9 @@ def _rounded(graph: Graph, node: NodeProto) -> tuple[str, NDArray[np.float32]] |
     quantizer = graph.producer(node.input[0])
     if quantizer is None:
         codes = graph.array(node.input[0])
-        known = codes is not None and codes.dtype in custom_ops.STORAGE_DTYPES
-        return (node.input[0], custom_ops.dequantize_linear(codes, *parameters, axis)) if known else None
+        if codes is None or codes.dtype not in custom_ops.STORAGE_DTYPES:
+            return None
+        return node.input[0], custom_ops.dequantize_linear(codes, *parameters, axis)
     given = _parameters(graph, quantizer) if (quantizer.domain, quantizer.op_type) in QUANTIZE else None
     array = _constant(graph, quantizer.input[0]) if given is not None else None
     if array is None or given is None:
@@ -103,9 +104,9 @@ def store_rounded(graph: Graph) -> int:
         graph.replace_uses(node.output[0], stored)
         count += 1
     for node in graph:
-        if (node.domain, node.op_type) in QUANTIZE and node.output[0] not in graph.outputs:
-            if not graph.consumers(node.output[0]):
-                graph.remove(node)
+        is_read = graph.consumers(node.output[0]) or node.output[0] in graph.outputs
+        if (node.domain, node.op_type) in QUANTIZE and not is_read:
+            graph.remove(node)
     return count
 
 
@@ -131,7 +132,7 @@ def store_float_weights(graph: Graph) -> int:
     """
     count = 0
     for node in graph:
-        if node.op_type not in _PRODUCTS or is_on_codes(graph, node):
+        if node.op_type not in _PRODUCTS or node.domain not in DEFAULT_DOMAINS or is_on_codes(graph, node):
             continue
         dequantizer = graph.producer(node.input[1])
         grid = grid_of(graph, dequantizer)
@@ -143,4 +144,5 @@ def store_float_weights(graph: Graph) -> int:
         stored = _store(graph, dequantizer.input[0], grid.values(codes), replaceable=not exact)
         graph.set_inputs(node, [node.input[0], stored, *node.input[2:]])
         count += 1
+    clear_unread(graph)
     return count

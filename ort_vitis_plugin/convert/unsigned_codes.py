@@ -1,13 +1,15 @@
-"""Codes of int8 with zero point z are codes of uint8 with z + 128: the type for which integer kernels are fastest."""
+"""Codes of int8 with zero point z are codes of uint8 with z + 128, and codes of 4 bits fit in 8: kernels differ."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto
+
+from ort_vitis_plugin.graph import attribute
 
 from .code_grid import Grid, grid_of, is_dequantize, is_quantize
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.graph import Graph
 
 _OFFSET = 128
+_WIDER: dict[int, type[np.integer[Any]]] = {TensorProto.INT4: np.int8, TensorProto.UINT4: np.uint8}
 _OF_ONE_TYPE = ("Add", "Concat", "Max", "Min", "Mul", "Sub", "Where")  # operands that are constants change too
 
 
@@ -58,6 +61,26 @@ def _shift_constant(graph: Graph, dequantizer: NodeProto) -> bool:
     _shift(graph, [dequantizer], grid, name)
     graph.set_inputs(dequantizer, [name, *dequantizer.input[1:]])
     return True
+
+
+def widen_codes(graph: Graph) -> int:
+    """Store constant 4-bit codes in 8 bits, for which there are integer kernels; how many."""
+    count = 0
+    for node in graph:
+        codes = graph.array(node.input[0]) if is_dequantize(node) else None
+        wide = _WIDER.get(graph.element_type(node.input[0])) if codes is not None else None
+        if codes is None or wide is None or attribute(node, "block_size", 0):
+            continue
+        parameters = [node.input[1]]
+        if len(node.input) > 2 and node.input[2]:
+            zero = graph.array(node.input[2])
+            if zero is None:
+                continue
+            parameters.append(graph.add_initializer(f"{node.input[2]}_{np.dtype(wide).name}", zero.astype(wide)))
+        name = graph.add_initializer(f"{node.input[0]}_{np.dtype(wide).name}", codes.astype(wide))
+        graph.set_inputs(node, [name, *parameters])
+        count += 1
+    return count
 
 
 def unsigned_codes(graph: Graph) -> int:
