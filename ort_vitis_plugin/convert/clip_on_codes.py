@@ -10,9 +10,11 @@ import numpy as np
 
 from ort_vitis_plugin.planning.clipping import clip_limits
 
-from .code_grid import Grid, grid_behind, grid_of, is_quantize, sole_quantizer
+from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, is_quantize, sole_quantizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from onnx import NodeProto
 
     from ort_vitis_plugin.graph import Graph
@@ -47,7 +49,17 @@ def _is_computed_on_codes(graph: Graph, tensor: str) -> bool:
     return all(grid is not None and grid.is_eight_bit_shift for grid in grids)
 
 
-def _clamped(graph: Graph, limits: tuple[float | None, float | None], grid: Grid) -> tuple[int, int]:
+def _limits(graph: Graph, clamp: NodeProto) -> list[float | None]:
+    """The limits of a Relu or Clip, those behind dequantize nodes included; NaN where one is computed."""
+    limits = list(clip_limits(graph, clamp))
+    for number, end in enumerate(limits):
+        if end is not None and math.isnan(end):
+            values = constant_values(graph, clamp.input[number + 1])
+            limits[number] = end if values is None or values.size != 1 else float(values.item())
+    return limits
+
+
+def _clamped(limits: Sequence[float | None], grid: Grid) -> tuple[int, int]:
     """The limits as codes."""
     low, high = (end if end is None else grid.code(end) for end in limits)
     least, largest = grid.limits
@@ -87,11 +99,11 @@ def _is_moved(graph: Graph, clamp: NodeProto) -> bool:
     if quantizer is None or grid is None or grid.axis is not None or not grid.is_eight_bit_shift:
         graph.skip(clamp, "its output does not go to one 8-bit QuantizeLinear alone")
         return False
-    limits = clip_limits(graph, clamp)
+    limits = _limits(graph, clamp)
     if any(end is not None and math.isnan(end) for end in limits):
         graph.skip(clamp, "its limits are computed")
         return False
-    low, high = _clamped(graph, limits, grid)
+    low, high = _clamped(limits, grid)
     if low > high:
         graph.skip(clamp, "its lower limit is above its upper one")
         return False
@@ -101,4 +113,6 @@ def _is_moved(graph: Graph, clamp: NodeProto) -> bool:
 
 def clip_codes(graph: Graph) -> int:
     """Let every Relu and Clip between an integer kernel and its quantize node clamp the codes instead; how many."""
-    return sum(_is_moved(graph, node) for node in reversed(graph.sorted()) if node.op_type in ("Relu", "Clip"))
+    count = sum(_is_moved(graph, node) for node in reversed(graph.sorted()) if node.op_type in ("Relu", "Clip"))
+    clear_unread(graph)
+    return count

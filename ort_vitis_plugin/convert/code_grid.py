@@ -114,6 +114,17 @@ def grid_behind(graph: Graph, tensor: str) -> Grid | None:
     return grid_of(graph, producer) if is_dequantize(producer) else None
 
 
+def constant_values(graph: Graph, tensor: str) -> NDArray[np.float32] | None:
+    """The numbers of a constant, given as floats or as codes behind a dequantize node, or None."""
+    producer = graph.producer(tensor)
+    if not is_dequantize(producer):
+        array = graph.array(tensor)
+        return array if array is not None and array.dtype == np.float32 else None
+    assert producer is not None
+    codes, grid = graph.array(producer.input[0]), grid_of(graph, producer)
+    return None if codes is None or grid is None else grid.values(codes)
+
+
 def sole_quantizer(graph: Graph, tensor: str) -> NodeProto | None:
     """The quantize node that alone reads a tensor, or None."""
     reader = graph.sole_consumer(tensor)

@@ -14,7 +14,7 @@ from onnx import helper
 
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.names import DEQUANTIZE, FIX_NEURON, QUANTIZE
-from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, walk
 from ort_vitis_plugin.numerics import position_of
 
 from .bodies import skip_bodies
@@ -72,6 +72,19 @@ def _is_shift(graph: Graph, node: NodeProto) -> bool:
     return scale is not None and all(position_of(float(each)) is not None for each in scale.flat)
 
 
+def _raise_opset(graph: Graph) -> int:
+    """Opset 11 becomes 12, where Clip and MaxPool take codes; all that changed but Dropout only gained by it."""
+    nodes = walk(graph)
+    if graph.opset != 11 or any(node.op_type == "Dropout" and node.domain in DEFAULT_DOMAINS for node in nodes):
+        return 0
+    if any((function.domain, function.name) not in _OURS for function in graph.model.functions):
+        return 0
+    for entry in graph.model.opset_import:
+        if entry.domain in DEFAULT_DOMAINS:
+            entry.version = 12
+    return 1
+
+
 def _standardize(graph: Graph) -> int:
     """8-bit power-of-two nodes of Vitis, Quark and onnxruntime-extensions, and FixNeurons, as ONNX's own."""
     count = 0
@@ -119,6 +132,7 @@ def _note_the_rest(graph: Graph) -> None:
 # In this order: constants that only Vitis rounds are stored before pairs of 16 bits get other names, and what stays
 # float is known when biases are as wide as they can be.
 _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
+    ("opset", _raise_opset),
     ("standard pairs", _standardize),
     ("stored constants", store_rounded),
     ("16-bit pairs", _take_contrib),

@@ -7,14 +7,14 @@ the codes' last bits are zero.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import Graph, attribute
 
-from .code_grid import Grid, clear_unread, grid_behind, grid_of, is_dequantize
+from .code_grid import Grid, clear_unread, constant_values, grid_behind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,17 +36,6 @@ def _steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
     return x.scale.astype(np.float64) * w.scale
 
 
-def _values(graph: Graph, tensor: str) -> NDArray[Any] | None:
-    """The numbers of a constant bias, given as floats or as codes."""
-    producer = graph.producer(tensor)
-    if not is_dequantize(producer):
-        array = graph.array(tensor)
-        return array if array is not None and array.dtype == np.float32 else None
-    assert producer is not None
-    codes, grid = graph.array(producer.input[0]), grid_of(graph, producer)
-    return None if codes is None or grid is None else grid.values(codes)
-
-
 def _fits(grid: Grid | None, steps: NDArray[np.float64]) -> bool:
     """Whether the bias is int32 in the steps of the products as it is."""
     return (
@@ -58,7 +47,7 @@ def _fits(grid: Grid | None, steps: NDArray[np.float64]) -> bool:
 
 def _rewrite(graph: Graph, node: NodeProto, steps: NDArray[np.float64]) -> bool:
     tensor = node.input[2]
-    values = _values(graph, tensor)
+    values = constant_values(graph, tensor)
     if values is None:
         graph.skip(node, "its bias is not constant")
         return False
