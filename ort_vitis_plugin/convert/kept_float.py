@@ -67,6 +67,8 @@ def _resize(graph: Graph, node: NodeProto, y: Grid) -> str:
 
 
 def _weighted(graph: Graph, node: NodeProto, y: Grid) -> str:
+    if node.op_type == "ConvTranspose":
+        return "onnxruntime has no integer kernel for it"
     plain = [name for name in node.input[1:3] if name and not is_dequantize(graph.producer(name))]
     return "onnxruntime would quantize its float weight or bias" if plain else ""
 

@@ -18,7 +18,7 @@ from ort_vitis_plugin.custom_ops.names import DEQUANTIZE, FIX_NEURON, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
 from .code_grid import clear_unread, grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
-from .sites import EIGHT_BITS
+from .sites import EIGHT_BITS, SCALE_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,6 +120,8 @@ def is_on_codes(graph: Graph, node: NodeProto) -> bool:
     if len(node.input) > 2 and node.input[2]:
         bias = grid_behind(graph, node.input[2])
         if bias is None or bias.element_type != TensorProto.INT32:
+            return False
+        if not np.allclose(bias.scale, x.scale * w.scale, rtol=SCALE_TOLERANCE, atol=0):
             return False
     y = grid_of(graph, sole_quantizer(graph, node.output[0]))
     return y is not None and y.element_type == x.element_type and y.axis is None
