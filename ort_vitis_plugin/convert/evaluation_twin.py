@@ -27,7 +27,7 @@ from .product_biases import widen_biases
 from .sites import CONTRIB
 from .standard_pairs import EIGHT_BITS, SIXTEEN_BITS, code_type, finished, standardize
 from .stored_weights import fold_codes, store_float_weights, store_rounded
-from .unsigned_codes import unsigned_codes, widen_codes
+from .unsigned_codes import own_codes, unsigned_codes, widen_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -145,6 +145,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
     ("HardSigmoids", hard_sigmoid_on_codes),
     ("float weights", store_float_weights),
     ("kept float", keep_float),
+    ("own codes", own_codes),
 )
 
 

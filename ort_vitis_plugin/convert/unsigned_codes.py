@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OFFSET = 128
 _WIDER: dict[int, type[np.integer[Any]]] = {TensorProto.INT4: np.int8, TensorProto.UINT4: np.uint8}
-_OF_ONE_TYPE = ("Add", "Concat", "Max", "Min", "Mul", "Sub", "Where")  # operands that are constants change too
+_WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 
 def _is_signed_activation(grid: Grid | None) -> bool:
@@ -55,12 +55,50 @@ def _shift_constant(graph: Graph, dequantizer: NodeProto) -> bool:
     readers = graph.consumers(dequantizer.output[0])
     if grid is None or codes is None or not _is_signed_activation(grid):
         return False
-    if not readers or any(reader.op_type not in _OF_ONE_TYPE for reader in readers):
+    if not readers or any(reader.op_type in _WEIGHTED for reader in readers):
         return False
     name = graph.add_initializer(f"{dequantizer.input[0]}_uint8", (codes.astype(np.int16) + _OFFSET).astype(np.uint8))
     _shift(graph, [dequantizer], grid, name)
     graph.set_inputs(dequantizer, [name, *dequantizer.input[1:]])
     return True
+
+
+def own_codes(graph: Graph) -> int:
+    """Give every reader of constant int8 codes its own copy; how many more there are.
+
+    With session.x64quantprecision onnxruntime replaces each of them, and fails where it finds one replaced (1.32).
+    """
+    count = 0
+    for node in graph:
+        if not is_dequantize(node) or graph.element_type(node.input[0]) != TensorProto.INT8:
+            continue
+        if graph.array(node.input[0]) is None:
+            continue
+        for index in (0, 2):
+            name = node.input[index] if len(node.input) > index else ""
+            array = graph.array(name) if name and len(graph.consumers(name)) > 1 else None
+            if array is not None:
+                own = graph.add_initializer(name, array)
+                graph.set_inputs(node, [*node.input[:index], own, *node.input[index + 1 :]])
+        if node.output[0] in graph.outputs:
+            continue
+        for reader in graph.consumers(node.output[0])[1:]:
+            _copy_for(graph, node, reader)
+            count += 1
+    return count
+
+
+def _copy_for(graph: Graph, node: NodeProto, reader: NodeProto) -> None:
+    """A dequantize node like ``node``, with codes and zero point of its own, for one of its readers."""
+    inputs = [*node.input]
+    for index in (0, 2):
+        array = graph.array(inputs[index]) if len(inputs) > index and inputs[index] else None
+        if array is not None:
+            inputs[index] = graph.add_initializer(inputs[index], array)
+    output = graph.unique(node.output[0])
+    made = graph.make(node.op_type, inputs, [output], node.name, domain=node.domain or None)
+    made.attribute.extend(node.attribute)
+    graph.redirect(reader, node.output[0], output)
 
 
 def widen_codes(graph: Graph) -> int:

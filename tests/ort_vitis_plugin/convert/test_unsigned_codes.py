@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tests.ort_vitis_plugin.convert.small_networks import check_twin, codes_of, kernels, network, on_grid, pair
+from ort_vitis_plugin.convert.integer_kernels import PRECISE
+from tests.ort_vitis_plugin.convert.small_networks import (
+    FULL,
+    check_twin,
+    codes_of,
+    kernels,
+    network,
+    on_grid,
+    pair,
+    session,
+)
 
 SAMPLES = [{"x": on_grid((3, 8), 4, seed)} for seed in range(3)]
 SHAPES = "float[3, 8] x => float[3, 5] y"
@@ -45,3 +55,25 @@ def test_weights_of_four_bits(kind: int) -> None:
     body = f"{pair('x', 'xd', 'p4')}\nwd = DequantizeLinear(w, p3, z)\nt = Gemm(xd, wd)\n{pair('t', 'y', 'p1')}"
     twin = check_twin(network(SHAPES, body, 21, w=w, z=zero), SAMPLES)
     assert kernels(twin)["QGemm"] == 1
+
+
+def test_codes_that_several_read_are_replaceable_one_by_one() -> None:
+    """With the option for CPUs without VNNI onnxruntime replaces int8 constants, and wants to do it once each."""
+    body = f"""{pair("x", "xd", "p4")}
+        wd = DequantizeLinear(w, p7, i0)
+        ve = DequantizeLinear(w, p6, i0)
+        t = Gemm(xd, wd)
+        s = Gemm(xd, wd)
+        r = Gemm(xd, ve)
+        {pair("t", "a", "p1")}
+        {pair("s", "b", "p2")}
+        {pair("r", "c", "p2")}
+        u = Add(a, b)
+        y = Add(u, c)"""
+    twin = check_twin(network(SHAPES, body, w=codes_of((8, 5))), SAMPLES)
+    options = twin.session_options()
+    for key, value in PRECISE.items():
+        options.add_session_config_entry(key, value)
+    np.testing.assert_array_equal(
+        session(twin.model, FULL, options).run(None, SAMPLES[0])[0], session(twin.model, FULL).run(None, SAMPLES[0])[0]
+    )
