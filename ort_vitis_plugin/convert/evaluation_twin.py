@@ -20,6 +20,7 @@ from ort_vitis_plugin.numerics import position_of
 from .bodies import skip_bodies
 from .clip_on_codes import clip_codes, merge_equal_quantizers
 from .code_grid import grid_of, is_quantize
+from .finer_biases import floor_biases
 from .hard_sigmoid_on_codes import hard_sigmoid_on_codes
 from .integer_kernels import exact_config
 from .kept_float import keep_float
@@ -142,6 +143,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
     ("merged quantizers", merge_equal_quantizers),
     ("int32 biases", widen_biases),
     ("clamped codes", clip_codes),
+    ("finer biases", floor_biases),
     ("HardSigmoids", hard_sigmoid_on_codes),
     ("float weights", store_float_weights),
     ("kept float", keep_float),

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 _OWNERS = ("Conv", "Gemm")
 _LARGEST = 2.0**24  # float32 adds whole numbers up to here without rounding, as int32 does
-FINER = "its bias has finer steps than its products: int32 cannot hold it"
 
 
-def _steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
-    """The step of the products, or one for each output channel; None where the operands are no 8-bit shifts."""
+def product_steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
+    """The step of the products of a Conv or Gemm, or one for each output channel; None where they are no 8-bit shifts.
+
+    None, too, for a Gemm that multiplies by alpha or beta.
+    """
+    if node.op_type == "Gemm" and (attribute(node, "alpha", 1.0), attribute(node, "beta", 1.0)) != (1.0, 1.0):
+        return None
     x, w = grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
     if x is None or w is None or x.axis is not None or not (x.is_eight_bit_shift and w.is_eight_bit_shift):
         return None
@@ -53,7 +57,6 @@ def _rewrite(graph: Graph, node: NodeProto, steps: NDArray[np.float64]) -> bool:
         return False
     counts = values.astype(np.float64) / steps
     if not (counts == np.rint(counts)).all():
-        graph.skip(node, FINER)
         return False
     if np.abs(counts).max(initial=0.0) > _LARGEST:
         graph.skip(node, "its bias is too large beside its products for sums without rounding")
@@ -74,11 +77,8 @@ def widen_biases(graph: Graph) -> int:
     for node in graph.of_type(*_OWNERS):
         if len(node.input) < 3 or not node.input[2]:
             continue
-        steps = _steps(graph, node)
+        steps = product_steps(graph, node)
         if steps is None or _fits(grid_behind(graph, node.input[2]), steps):
-            continue
-        if node.op_type == "Gemm" and (attribute(node, "alpha", 1.0), attribute(node, "beta", 1.0)) != (1.0, 1.0):
-            graph.skip(node, "it multiplies by alpha or beta")
             continue
         count += _rewrite(graph, node, steps)
     clear_unread(graph)

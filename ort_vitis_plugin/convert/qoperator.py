@@ -12,6 +12,7 @@ from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
 
 from .clip_on_codes import clip_codes
 from .code_grid import PAIR_DOMAINS
+from .finer_biases import floor_biases
 from .product_biases import widen_biases
 from .quantized_ops import WRITERS
 from .sites import CONTRIB, EIGHT_BITS, Codes, Site, Written
@@ -175,6 +176,7 @@ def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> Mode
     fold_codes(graph)
     widen_biases(graph)
     clip_codes(graph)
+    floor_biases(graph)
     Converter(graph).convert()
     result = graph.to_model()
     is_used = any(node.domain == CONTRIB for node in result.graph.node)

@@ -83,6 +83,7 @@ def check_twin(model: ModelProto, samples: list[Mapping[str, NDArray[Any]]], *, 
     """The twin, once it is certain that it gives the bits of the model without optimization, at both levels.
 
     ``steady`` says that the model gives them at both levels, too. Otherwise optimization changes model and twin alike.
+    Scales that stand for ties ("finer biases") do so at full optimization alone.
     """
     before = model.SerializeToString(deterministic=True)
     twin = evaluation_twin(model)
@@ -95,6 +96,8 @@ def check_twin(model: ModelProto, samples: list[Mapping[str, NDArray[Any]]], *, 
         wanted = original.run(None, dict(sample))
         expected = (wanted, wanted if steady else optimized.run(None, dict(sample)))
         for level, arrays, other in zip(LEVELS, expected, twins, strict=True):
+            if level != FULL and "finer biases" in twin.rewritten:
+                continue
             for array, found in zip(arrays, other.run(None, dict(sample)), strict=True):
                 assert array.dtype == found.dtype
                 np.testing.assert_array_equal(array.view(np.uint8), found.view(np.uint8), err_msg=str(level))

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ort_vitis_plugin.convert.product_biases import FINER
 from tests.ort_vitis_plugin.convert.small_networks import check_twin, codes_of, kernels, network, on_grid, pair
 
 
@@ -25,8 +24,8 @@ SHAPES = "float[3, 8] x => float[3, 5] y"
 def test_positions(position: int) -> None:
     model = network(SHAPES, linear("Gemm", f"bd = DequantizeLinear(b, p{position}, i0)"), **GEMM)
     twin = check_twin(model, ROWS)
-    assert kernels(twin)["QGemm"] == (position <= 11)
-    assert [skip.reason for skip in twin.kept] == ([] if position <= 11 else [FINER])
+    assert twin.rewritten == {"int32 biases" if position <= 11 else "finer biases": 1}
+    assert kernels(twin)["QGemm"] == 1
 
 
 CASES = {
@@ -49,8 +48,7 @@ def test_what_counts_is_the_number(case: str) -> None:
 @pytest.mark.parametrize("attributes", ["<alpha = 0.5>", "<beta = 2.0>"])
 def test_gemm_that_multiplies(attributes: str) -> None:
     model = network(SHAPES, linear("Gemm", "bd = DequantizeLinear(b, p9, i0)", attributes), **GEMM)
-    twin = check_twin(model, ROWS)
-    assert twin.kept[0].reason == "it multiplies by alpha or beta"
+    assert "int32 biases" not in check_twin(model, ROWS).rewritten
 
 
 @pytest.mark.parametrize("op", ["Conv", "Gemm"])

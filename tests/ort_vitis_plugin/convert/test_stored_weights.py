@@ -64,7 +64,7 @@ def test_weights_of_a_float_product_are_not_computed_at_every_run() -> None:
         wd = DequantizeLinear(w, p7, i0)
         bd = DequantizeLinear(b, p15, i0)
         t = Gemm(xd, wd, bd)
-        {pair("t", "y", "p1")}"""
+        {pair("t", "y", "p1", "u127")}"""
     model = network("float[3, 8] x => float[3, 5] y", body, w=codes_of((8, 5)), b=codes_of((5,)))
     twin = check_twin(model, [{"x": on_grid((3, 8), 4)}])
     assert twin.rewritten["float weights"] == 1
