@@ -19,7 +19,7 @@ from ort_vitis_plugin.numerics import position_of
 
 from .bodies import skip_bodies
 from .clip_on_codes import clip_codes, merge_equal_quantizers
-from .code_grid import grid_of, is_quantize
+from .code_grid import grid_of, is_dequantize, is_quantize
 from .finer_biases import floor_biases
 from .hard_sigmoid_on_codes import hard_sigmoid_on_codes
 from .integer_kernels import exact_config
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.graph import Skip
 
+_NEWEST_PAIRS = 25  # of onnxruntime 1.32, which loads models up to opset 28
 _OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON
 _ANY_STEP = "its scale is no power of two: integer kernels round products of its codes elsewhere"
 
@@ -117,6 +118,19 @@ def _take_contrib(graph: Graph) -> int:
     return count
 
 
+def _name_known_kernels(graph: Graph) -> int:
+    """Pairs of com.microsoft in models whose opset is newer than onnxruntime's kernels of ONNX's own pairs."""
+    nodes = [node for node in graph if (is_quantize(node) or is_dequantize(node)) and node.domain in DEFAULT_DOMAINS]
+    if graph.opset <= _NEWEST_PAIRS:
+        return 0
+    for node in nodes:
+        node.domain = CONTRIB
+        for index in reversed(range(len(node.attribute))):
+            if node.attribute[index].name != "axis":
+                del node.attribute[index]
+    return len(nodes)
+
+
 def _note_the_rest(graph: Graph) -> None:
     """Say what stays as it was: custom nodes, and pairs whose scales are no powers of two."""
     for node in graph:
@@ -148,6 +162,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
     ("float weights", store_float_weights),
     ("kept float", keep_float),
     ("own codes", own_codes),
+    ("known kernels", _name_known_kernels),
 )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 X, Y = "x", "y"  # codes in and out
+_OPSET = 21  # later ones say nothing new of these operators, and older runtimes have no kernels for them
 
 
 def code_model(
@@ -31,7 +32,7 @@ def code_model(
     ends = [helper.make_tensor_value_info(name, grid.element_type, [None]) for name, grid in ((X, x), (Y, y))]
     initializers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     graph = helper.make_graph(list(nodes), "codes", ends[:1], ends[1:], initializers)
-    opsets = [helper.make_opsetid("", opset), helper.make_opsetid(CONTRIB, 1)]
+    opsets = [helper.make_opsetid("", min(opset, _OPSET)), helper.make_opsetid(CONTRIB, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ort_vitis_plugin.graph import Graph, attribute
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, sole_quantizer
-from .product_biases import product_steps
+from .product_biases import LARGEST, product_steps, sum_limits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 FINER = "its bias has finer steps than its products: int32 cannot hold it"
 _ABOVE = 1 + 2.0**-23
 _LARGEST_CUT = 13  # 256 * 2^-23 and a rounding are less than a product of 2^-13
-_WHOLE = 2.0**24  # float32 counts to here
 _AXIS_OPSET = 13
 
 
@@ -52,17 +51,16 @@ def _site(graph: Graph, node: NodeProto) -> _Site | None:
     if x is None or w is None or steps is None or dequantizer is None or quantizer is None or y is None:
         return None
     codes = graph.array(dequantizer.input[0])
-    if codes is None or values is None or w.zero_point.any() or y.axis is not None or not y.is_shift:
+    limits = sum_limits(graph, node)
+    if codes is None or limits is None or values is None or w.zero_point.any() or y.axis is not None or not y.is_shift:
         return None
     axis = 0 if node.op_type == "Conv" or attribute(node, "transB", 0) else 1
     channels = codes.shape[axis]
     if values.size != channels or x.element_type != y.element_type:
         return None
-    others = tuple(number for number in range(codes.ndim) if number != axis)
-    farthest = max(abs(end - int(x.zero_point)) for end in x.limits)
     steps = np.broadcast_to(steps, (channels,))
     counts = values.reshape(-1).astype(np.float64) / steps
-    reach = np.abs(codes.astype(np.float64)).sum(axis=others) * farthest + np.abs(counts)
+    reach = limits + np.abs(counts)
     return _Site(node, quantizer, codes, axis, w, y, steps, counts, reach)
 
 
@@ -77,8 +75,8 @@ def _refusal(graph: Graph, site: _Site) -> str:
     if shift % 2 or (cut < 0).any() or (cut[fine] < 1).any() or (cut[fine] > _LARGEST_CUT).any():
         return FINER
     if (
-        np.ldexp(site.reach, bits).max() > _WHOLE
-        or (site.reach + np.ldexp(float(shift), cut.astype(int))).max() > _WHOLE
+        np.ldexp(site.reach, bits).max() > LARGEST
+        or (site.reach + np.ldexp(float(shift), cut.astype(int))).max() > LARGEST
     ):
         return f"{FINER}, and float32 may round their sums"
     return ""

@@ -13,6 +13,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.numerics import along
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 _OWNERS = ("Conv", "Gemm")
-_LARGEST = 2.0**24  # float32 adds whole numbers up to here without rounding, as int32 does
+LARGEST = 2.0**24  # float32 adds whole numbers up to here without rounding, as int32 does
 
 
 def product_steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
@@ -38,6 +39,24 @@ def product_steps(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
     if w.axis is not None and w.axis % (len(graph.shape(node.input[1]) or ()) or 2) != outputs:
         return None
     return x.scale.astype(np.float64) * w.scale
+
+
+def sum_limits(graph: Graph, node: NodeProto) -> NDArray[np.float64] | None:
+    """What no sum of products exceeds, by output channel, in steps: the codes of the weight times the farthest of x.
+
+    None where an operand is no 8-bit codes, or the weight is not constant.
+    """
+    x, w = grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
+    dequantizer = graph.producer(node.input[1])
+    codes = graph.array(dequantizer.input[0]) if w is not None and dequantizer is not None else None
+    if x is None or w is None or codes is None or codes.ndim < 2:
+        return None
+    sizes = np.abs(codes.astype(np.float64) - along(w.zero_point, codes.ndim, w.axis))
+    farthest = max(abs(end - int(zero)) for end in x.limits for zero in x.zero_point.flat)
+    if node.op_type == "MatMul":
+        return np.asarray(sizes.sum(axis=-2).reshape(-1) * farthest)
+    axis = 0 if node.op_type == "Conv" or attribute(node, "transB", 0) else 1
+    return np.asarray(sizes.sum(axis=tuple(each for each in range(codes.ndim) if each != axis)) * farthest)
 
 
 def _fits(grid: Grid | None, steps: NDArray[np.float64]) -> bool:
@@ -58,7 +77,7 @@ def _rewrite(graph: Graph, node: NodeProto, steps: NDArray[np.float64]) -> bool:
     counts = values.astype(np.float64) / steps
     if not (counts == np.rint(counts)).all():
         return False
-    if np.abs(counts).max(initial=0.0) > _LARGEST:
+    if np.abs(counts).max(initial=0.0) > LARGEST:
         graph.skip(node, "its bias is too large beside its products for sums without rounding")
         return False
     codes = graph.add_initializer(f"{tensor}_int32", counts.astype(np.int32))

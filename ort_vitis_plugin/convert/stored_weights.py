@@ -17,7 +17,8 @@ from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.names import DEQUANTIZE, FIX_NEURON, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
-from .code_grid import clear_unread, grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
+from .code_grid import clear_unread, constant_values, grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
+from .product_biases import LARGEST, sum_limits
 from .sites import EIGHT_BITS, SCALE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -127,6 +128,17 @@ def is_on_codes(graph: Graph, node: NodeProto) -> bool:
     return y is not None and y.element_type == x.element_type and y.axis is None
 
 
+def may_round(graph: Graph, node: NodeProto) -> bool:
+    """Whether sums of the products of power-of-two codes can pass what float32 adds without rounding."""
+    limits, x, w = sum_limits(graph, node), grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
+    if limits is None or x is None or w is None or not (x.is_eight_bit_shift and w.is_eight_bit_shift):
+        return False
+    bias = constant_values(graph, node.input[2]) if len(node.input) > 2 and node.input[2] else None
+    steps = x.scale.astype(np.float64) * w.scale
+    largest = 0.0 if bias is None else float(np.abs(bias.reshape(-1) / steps).max(initial=0.0))
+    return float(limits.max(initial=0.0)) + largest > LARGEST
+
+
 def store_float_weights(graph: Graph) -> int:
     """Store the 8-bit weights of operators that stay float as floats; how many.
 
@@ -134,15 +146,20 @@ def store_float_weights(graph: Graph) -> int:
     """
     count = 0
     for node in graph:
-        if node.op_type not in _PRODUCTS or node.domain not in DEFAULT_DOMAINS or is_on_codes(graph, node):
+        if node.op_type not in _PRODUCTS or node.domain not in DEFAULT_DOMAINS:
             continue
+        rounds = may_round(graph, node)
+        if is_on_codes(graph, node):
+            if not rounds:
+                continue
+            graph.skip(node, "float32 may round its sums, int32 does not")
         dequantizer = graph.producer(node.input[1])
         grid = grid_of(graph, dequantizer)
         codes = graph.array(dequantizer.input[0]) if dequantizer is not None and is_dequantize(dequantizer) else None
         if grid is None or codes is None or dequantizer is None:
             continue
         x = grid_behind(graph, node.input[0])
-        exact = x is not None and x.is_eight_bit_shift and grid.is_eight_bit_shift
+        exact = x is not None and x.is_eight_bit_shift and grid.is_eight_bit_shift and not rounds
         stored = _store(graph, dequantizer.input[0], grid.values(codes), replaceable=not exact)
         graph.set_inputs(node, [node.input[0], stored, *node.input[2:]])
         count += 1

@@ -15,6 +15,7 @@ from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 import ort_vitis_plugin
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ort_vitis_plugin.convert import rename_ops
+from ort_vitis_plugin.testing import opsets
 from tests.models import networks
 from tests.ort_vitis_plugin.convert.small_networks import (
     check_twin,
@@ -113,6 +114,20 @@ def test_every_opset(opset: int) -> None:
     twin = check_twin(network(IMAGE, conv(), opset, **CONV), FEEDS)
     assert kernels(twin)["QLinearConv"] == 1
     assert not twin.kept
+
+
+def test_opsets_for_which_there_are_only_kernels_of_vitis() -> None:
+    body = f"""{vitis_pair("x", "xd", "p4", "u128")}
+        {vitis_pair("w", "wd", "p7", "i0")}
+        h = HardSigmoid<alpha = 0.16666667>(xd)
+        t = Conv(xd, wd)
+        r = Relu(t)
+        {vitis_pair("r", "y", "p2", "u128")}
+        {vitis_pair("h", "z", "p7", "u128")}"""
+    shapes = "float[1, 3, 6, 6] x => float[1, 4, 4, 4] y, float[1, 3, 6, 6] z"
+    weight = (codes_of((4, 3, 3, 3)) / 128).astype(np.float32)
+    model = network(shapes, body, opsets()[-1], "com.vai.quantize", w=weight)
+    assert kernels(check_twin(model, FEEDS))["QLinearConv"] == 1
 
 
 def test_tensors_that_branch_and_leave() -> None:

@@ -80,3 +80,14 @@ def test_weights_of_eight_bits_beside_sixteen() -> None:
     model = network("float[3, 64] x => float[3, 32] y", body, 21, w=codes_of((64, 32)), z=np.zeros((), np.int16))
     twin = check_twin(model, [{"x": np.random.default_rng(2).standard_normal((3, 64)).astype(np.float32)}])
     assert kernels(twin)["MatMul"] == 1
+
+
+@pytest.mark.parametrize("deep", [900, 1100])
+def test_sums_that_float32_may_round(deep: int) -> None:
+    """1,032 products of 127 and 128 are 2^24."""
+    body = f"{pair('x', 'xd', 'p4')}\nwd = DequantizeLinear(w, p7, i0)\nt = MatMul(xd, wd)\n{pair('t', 'y', 'p1')}"
+    w = np.full((deep, 3), 127, np.int8)
+    model = network(f"float[2, {deep}] x => float[2, 3] y", body, w=w)
+    twin = check_twin(model, [{"x": on_grid((2, deep), 4)}])
+    assert kernels(twin)["QLinearMatMul"] == (deep < 1000)
+    assert [skip.reason for skip in twin.kept] == ([] if deep < 1000 else ["float32 may round its sums, int32 does not"])
