@@ -15,15 +15,19 @@ from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 import ort_vitis_plugin
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ort_vitis_plugin.convert import rename_ops
-from ort_vitis_plugin.testing import opsets
+from ort_vitis_plugin.errors import UnsupportedError
+from ort_vitis_plugin.testing import REFUSALS, opsets, random_feeds
+from tests.kinds.test_random_graphs import Builder
 from tests.models import networks
 from tests.ort_vitis_plugin.convert.small_networks import (
+    UNOPTIMIZED,
     check_twin,
     codes_of,
     kernels,
     network,
     on_grid,
     pair,
+    session,
     vitis_pair,
 )
 
@@ -55,6 +59,20 @@ NPU: dict[str, dict[str, Any]] = {
     "bfloat16": {**WIDE, "activation_type": VitisQuantType.QBFloat16, "weight_type": VitisQuantType.QBFloat16},
 }
 
+FORMATS = ("qdq", "vitis", "fix", "int16", "bfloat16")
+QUICK = {(3, "qdq"), (4, "vitis"), (5, "fix")}
+RANDOM = [
+    pytest.param(seed, how, marks=[] if (seed, how) in QUICK else pytest.mark.slow)
+    for seed in range(40)
+    for how in FORMATS
+]
+LARGE = ("depthwise_skewed", "transformer")
+NETWORKS = [
+    *(pytest.param("digits", how) for how in NPU),
+    *(pytest.param("halves", how) for how in FORMATS),
+    *(pytest.param(name, how, marks=[] if how == "qdq" else pytest.mark.slow) for name in LARGE for how in FORMATS),
+]
+
 
 def quantized(name: str, how: str) -> ModelProto:
     settings = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8, **NPU[how]}
@@ -63,16 +81,24 @@ def quantized(name: str, how: str) -> ModelProto:
     ).model
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        *((name, how) for name in networks.NAMES for how in ("qdq", "vitis", "fix", "int16", "bfloat16")),
-        *(("digits", how) for how in ("dedicated", "float bias", "float scales")),
-    ],
-)
+@pytest.mark.parametrize(("name", "how"), NETWORKS)
 def test_networks(name: str, how: str) -> None:
     twin = check_twin(quantized(name, how), networks.digits(name, 1, 20).evaluation, steady=how != "float scales")
     assert twin.rewritten
+
+
+@pytest.mark.parametrize(("seed", "how"), RANDOM)
+def test_random_graphs(seed: int, how: str) -> None:
+    model = Builder(seed).build(int(np.random.default_rng(seed).integers(5, 41)))
+    feeds = [random_feeds(model, sample) for sample in range(4)]
+    settings = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8, **NPU[how]}
+    options = {"extra_options": {"SelfCheck": False}}
+    try:
+        found = ort_vitis_plugin.quantize_static(model, None, networks.FeedReader(feeds), **settings, **options).model
+        session(found, UNOPTIMIZED)
+    except (UnsupportedError, *REFUSALS) as error:
+        pytest.skip(f"there is no such model, or no runtime for it: {error}")
+    check_twin(found, feeds)
 
 
 def test_digits_have_nothing_left_in_float() -> None:

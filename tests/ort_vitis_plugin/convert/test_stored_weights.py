@@ -90,4 +90,6 @@ def test_sums_that_float32_may_round(deep: int) -> None:
     model = network(f"float[2, {deep}] x => float[2, 3] y", body, w=w)
     twin = check_twin(model, [{"x": on_grid((2, deep), 4)}])
     assert kernels(twin)["QLinearMatMul"] == (deep < 1000)
-    assert [skip.reason for skip in twin.kept] == ([] if deep < 1000 else ["float32 may round its sums, int32 does not"])
+    assert [skip.reason for skip in twin.kept] == (
+        [] if deep < 1000 else ["float32 may round its sums, int32 does not"]
+    )
