@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -42,13 +43,13 @@ Feed = dict[str, NDArray[np.float32]]
 def inverted_residuals(channels: int = 24, blocks: int = 8, side: int = 56) -> ModelProto:
     """Expansion by 6, depthwise 3 x 3, projection, with ReLU6 and residual Adds, as mobile networks have them."""
     generator = np.random.default_rng(0)
-    constants = {"zero": np.float32(0), "six": np.float32(6)}
+    constants: dict[str, NDArray[np.float32]] = {"zero": np.array(0, np.float32), "six": np.array(6, np.float32)}
     nodes = []
 
-    def conv(x: str, y: str, shape: tuple[int, ...], clamp: bool, **attributes: object) -> None:
+    def conv(x: str, y: str, shape: tuple[int, ...], clamp: bool, **attributes: Any) -> None:
         deviation = (2 / np.prod(shape[1:])) ** 0.5
-        constants[f"{y}_w"] = (generator.standard_normal(shape) * deviation).astype(np.float32)
-        constants[f"{y}_b"] = (generator.standard_normal(shape[0]) * 0.1).astype(np.float32)
+        constants[f"{y}_w"] = np.asarray(generator.standard_normal(shape) * deviation, np.float32)
+        constants[f"{y}_b"] = np.asarray(generator.standard_normal(shape[0]) * 0.1, np.float32)
         end = f"{y}_sum" if clamp else y
         nodes.append(helper.make_node("Conv", [x, f"{y}_w", f"{y}_b"], [end], f"Conv_{y}", **attributes))
         if clamp:

@@ -44,9 +44,11 @@ def vitis_pair(source: str, target: str, scale: str, zero: str, domain: str = "c
 
 def network(shapes: str, body: str, opset: int = 17, domain: str = "", **constants: NDArray[Any] | float) -> ModelProto:
     """``shapes`` ("float[1, 2] x => float[1, 2] y") and nodes; ``p5`` is 2^-5, ``u128`` and ``i0`` are zero points."""
-    given = {f"p{position}": np.array(2.0**-position, np.float32) for position in range(1, 20)}
+    given: dict[str, NDArray[Any]] = {f"p{position}": np.array(2.0**-position, np.float32) for position in range(1, 20)}
     given |= {f"u{zero}": np.array(zero, np.uint8) for zero in (0, 127, 128)} | {"i0": np.array(0, np.int8)}
-    given |= {name: np.float32(value) if isinstance(value, float) else value for name, value in constants.items()}
+    given |= {
+        name: np.array(value, np.float32) if isinstance(value, float) else value for name, value in constants.items()
+    }
     used = {
         name: array
         for name, array in given.items()

@@ -114,6 +114,17 @@ def test_the_spelling_of_quark_is_the_same_model() -> None:
     assert renamed.rewritten == check_twin(model, networks.digits("digits", 1, 3).evaluation).rewritten
 
 
+def test_nodes_in_no_order() -> None:
+    model = quantized("digits", "qdq")
+    shuffled = ModelProto()
+    shuffled.CopyFrom(model)
+    del shuffled.graph.node[:]
+    shuffled.graph.node.extend(
+        model.graph.node[number] for number in np.random.default_rng(0).permutation(len(model.graph.node))
+    )
+    assert not check_twin(shuffled, networks.digits("digits", 1, 3).evaluation).kept
+
+
 def test_a_twin_is_its_own_twin() -> None:
     twin = ort_vitis_plugin.evaluation_twin(quantized("halves", "qdq"))
     again = check_twin(twin.model, networks.digits("halves", 1, 3).evaluation)
