@@ -31,6 +31,7 @@ from .numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
 if TYPE_CHECKING:
     from .calibration import Calibration
+    from .convert.evaluation_twin import evaluation_twin
     from .custom_ops import get_library_path, register
     from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.quantize_static import calibrate, quantize_static
@@ -47,6 +48,7 @@ _HOMES = {
     "Report": "report.report",
     "Result": "report.report",
     "dump_model": "analysis.dump",
+    "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
@@ -75,6 +77,7 @@ __all__ = [
     "create_calibrator",
     "detach",
     "dump_model",
+    "evaluation_twin",
     "get_library_path",
     "quant_pre_process",
     "quantize",

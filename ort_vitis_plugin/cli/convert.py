@@ -37,6 +37,11 @@ CONVERTERS = {
         "skips",
         "quantize/dequantize pairs to quantized operators",
     ),
+    "convert-npu-to-cpu": (
+        "ort_vitis_plugin.convert.evaluation_twin:npu_to_cpu",
+        "skips",
+        "NPU models to what a CPU computes on integers, several times faster and to the same bits",
+    ),
     "convert-quantized-to-float": (
         "ort_vitis_plugin.convert:quantized_to_float",
         "skips",

@@ -9,18 +9,19 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
-from ort_vitis_plugin.numerics.qtypes import qtype
-from ort_vitis_plugin.numerics.quantize import along, quantize
 
+from .clip_on_codes import clip_codes
+from .code_grid import PAIR_DOMAINS
+from .finer_biases import floor_biases
+from .product_biases import widen_biases
 from .qlinear_ops import WRITERS
 from .qlinear_site import CONTRIB, EIGHT_BITS, Codes, Site, Written
+from .stored_weights import fold_codes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
     from ort_vitis_plugin.graph import Skip
-
-PAIR_DOMAINS = (*DEFAULT_DOMAINS, CONTRIB)
 
 
 def _is(node: NodeProto | None, op_type: str) -> bool:
@@ -35,10 +36,8 @@ class Converter:
         self._zeros: dict[int, str] = {}
 
     def convert(self) -> None:
+        """Quantized operators for float ones; pair halves that nobody reads any more go."""
         order = self.graph.sorted()
-        for node in order:
-            if _is(node, "QuantizeLinear"):
-                self._fold(node)
         for node in order:
             writer = WRITERS.get(node.op_type)
             if writer is None or node.domain not in DEFAULT_DOMAINS or any(subgraphs(node)):
@@ -117,22 +116,6 @@ class Converter:
 
     # ------------------------------------------------------------------ writing
 
-    def _fold(self, node: NodeProto) -> None:
-        """A quantize node behind a constant weight becomes its codes."""
-        name, target = node.input[0], node.output[0]
-        array = self.graph.array(name) if self.graph.is_constant(name) else None
-        codes = self._codes(node, target)
-        if array is None or array.dtype != np.float32 or codes is None or codes.element_type not in EIGHT_BITS:
-            return
-        if target in self.graph.outputs:
-            return
-        scale = along(codes.scale, array.ndim, codes.axis)
-        zero = along(codes.zero_point.astype(np.int64), array.ndim, codes.axis)
-        stored = quantize(array, scale, zero, qtype(codes.element_type).limits())
-        constant = self.graph.add_initializer(f"{name}_quantized", stored.astype(codes.zero_point.dtype))
-        self.graph.remove(node)
-        self.graph.replace_uses(target, constant)
-
     def _replace(self, site: Site, written: Written) -> None:
         """The quantized operator writes the codes; the float one and the quantize nodes behind it go."""
         graph, node = self.graph, site.node
@@ -190,6 +173,10 @@ def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> Mode
     """
     graph = Graph(model)
     graph.step = "qdq_to_qoperator"
+    fold_codes(graph)
+    widen_biases(graph)
+    clip_codes(graph)
+    floor_biases(graph)
     Converter(graph).convert()
     result = graph.to_model()
     is_used = any(node.domain == CONTRIB for node in result.graph.node)

@@ -31,7 +31,7 @@ def _has_zero_point(node: NodeProto) -> bool:
     return len(node.input) > 2 and bool(node.input[2])
 
 
-def _code_type(graph: Graph, node: NodeProto, *, quantizes: bool) -> int:
+def code_type(graph: Graph, node: NodeProto, *, quantizes: bool) -> int:
     """Element type of a node's codes, 0 where the model does not say it."""
     if _has_zero_point(node):
         return graph.element_type(node.input[2])
@@ -39,7 +39,7 @@ def _code_type(graph: Graph, node: NodeProto, *, quantizes: bool) -> int:
         return int(attribute(node, "output_dtype", 0)) or TensorProto.UINT8
     producer = graph.producer(node.input[0])
     if producer is not None and producer.op_type.endswith("QuantizeLinear"):
-        return _code_type(graph, producer, quantizes=True)
+        return code_type(graph, producer, quantizes=True)
     return graph.element_type(node.input[0])
 
 
@@ -60,7 +60,7 @@ def _is_plain_bias(graph: Graph, node: NodeProto) -> bool:
 
 def _refusal_by_standard(graph: Graph, node: NodeProto, *, quantizes: bool) -> str:
     """Why ONNX's own op cannot replace the node; '' if it can."""
-    kind = _code_type(graph, node, quantizes=quantizes)
+    kind = code_type(graph, node, quantizes=quantizes)
     if _is_per_axis(graph, node) and graph.opset < _AXIS_OPSET:
         return f"a scale per channel needs opset {_AXIS_OPSET}; the model has {graph.opset}"
     if kind in SIXTEEN_BITS and graph.opset < _SIXTEEN_BIT_OPSET:
@@ -82,7 +82,7 @@ def _rename(node: NodeProto, op_type: str, domain: str) -> None:
 
 def _split_fix_neuron(graph: Graph, node: NodeProto) -> str:
     """FixNeuron -> QuantizeLinear, DequantizeLinear; returns why not, or ''."""
-    kind = _code_type(graph, node, quantizes=True) if _has_zero_point(node) else TensorProto.INT8
+    kind = code_type(graph, node, quantizes=True) if _has_zero_point(node) else TensorProto.INT8
     if bit_width_of(node) != 8 or kind not in EIGHT_BITS:
         return f"{bit_width_of(node)} bits of {_type_name(kind)}; QuantizeLinear has 8 bits"
     if _is_per_axis(graph, node) and graph.opset < _AXIS_OPSET:
@@ -101,7 +101,8 @@ def _split_fix_neuron(graph: Graph, node: NodeProto) -> str:
     return ""
 
 
-def _finished(graph: Graph, skips: list[Skip] | None) -> ModelProto:
+def finished(graph: Graph, skips: list[Skip] | None) -> ModelProto:
+    """The model with the functions and domains that its Vitis nodes need, and no others."""
     model = graph.to_model()
     add_functions(model)
     used = {node.domain for node in model.graph.node} | {function.domain for function in model.functions}
@@ -113,6 +114,19 @@ def _finished(graph: Graph, skips: list[Skip] | None) -> ModelProto:
     return model
 
 
+def standardize(graph: Graph, node: NodeProto) -> str | None:
+    """ONNX's own ops for a Vitis node or FixNeuron; why not, '' where they took its place, None for other nodes."""
+    key = (node.domain, node.op_type)
+    if key in FIX_NEURON:
+        return _split_fix_neuron(graph, node)
+    if key not in QUANTIZE and key not in DEQUANTIZE:
+        return None
+    refusal = _refusal_by_standard(graph, node, quantizes=key in QUANTIZE)
+    if not refusal:
+        _rename(node, "QuantizeLinear" if key in QUANTIZE else "DequantizeLinear", "")
+    return refusal
+
+
 def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """Vitis (or Quark's, or ai.onnx.contrib's) Q and DQ of 8 bits, of 16 from opset 21, and 8-bit FixNeurons as ONNX's.
 
@@ -121,24 +135,16 @@ def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> Mod
     graph = Graph(model)
     graph.step = "vitis_to_standard"
     for node in graph:
-        key = (node.domain, node.op_type)
-        if key in FIX_NEURON:
-            refusal = _split_fix_neuron(graph, node)
-        elif key in QUANTIZE or key in DEQUANTIZE:
-            refusal = _refusal_by_standard(graph, node, quantizes=key in QUANTIZE)
-            if not refusal:
-                _rename(node, "QuantizeLinear" if key in QUANTIZE else "DequantizeLinear", "")
-        else:
-            continue
+        refusal = standardize(graph, node)
         if refusal:
             graph.skip(node, refusal)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in FIX_NEURON | QUANTIZE | DEQUANTIZE)
-    return _finished(graph, skips)
+    return finished(graph, skips)
 
 
 def _refusal_by_vitis(graph: Graph, node: NodeProto, *, quantizes: bool) -> str:
     """Why a Vitis op cannot replace the node; '' if it can."""
-    kind = _code_type(graph, node, quantizes=quantizes)
+    kind = code_type(graph, node, quantizes=quantizes)
     if attribute(node, "block_size", 0):
         return "its scale is per block"
     if graph.element_type(node.input[1]) not in (0, TensorProto.FLOAT):
@@ -167,7 +173,7 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
         if refusal:
             graph.skip(node, refusal)
             continue
-        kind = _code_type(graph, node, quantizes=quantizes)
+        kind = code_type(graph, node, quantizes=quantizes)
         if quantizes and not _has_zero_point(node) and kind != TensorProto.UINT8:
             shape = graph.static_shape(node.input[1])
             if shape is None:
@@ -178,4 +184,4 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
             graph.set_inputs(node, [*node.input[:2], name])
         _rename(node, "VitisQuantizeLinear" if quantizes else "VitisDequantizeLinear", VAI_DOMAIN)
     skip_bodies(graph, _is_pair_half)
-    return _finished(graph, skips)
+    return finished(graph, skips)

@@ -254,10 +254,11 @@ def test_tools_for_quantized_models(folder: Path, capsys: pytest.CaptureFixture[
     assert "VitisQuantizeLinear" not in op_types(folder / "f.onnx")
     assert run("convert-vitis-to-standard back.onnx -o again.onnx") == 0
     assert "QuantizeLinear" in op_types(folder / "again.onnx")
+    assert run("convert-npu-to-cpu v.onnx -o n.onnx") == 0
     assert run("convert-qdq-to-qoperator s.onnx -o q.onnx") == 0
     assert "QLinearConv" in op_types(folder / "q.onnx")
     capsys.readouterr()
-    for one, other in (("s.onnx", "again.onnx"), ("v.onnx", "k.onnx")):
+    for one, other in (("s.onnx", "again.onnx"), ("v.onnx", "k.onnx"), ("v.onnx", "n.onnx")):
         assert run(f"evaluate {one} {other} --data samples.npz") == 0
         assert "inf dB" in capsys.readouterr().out
 

@@ -24,6 +24,7 @@ from ort_vitis_plugin.convert import qdq_to_qoperator
 from ort_vitis_plugin.demo import data
 from ort_vitis_plugin.graph import Skip
 from ort_vitis_plugin.testing import LEVELS, random_feeds, run_model
+from tests.models import networks
 
 U8, I8 = np.dtype(np.uint8), np.dtype(np.int8)
 STEP = 0.02
@@ -622,3 +623,32 @@ def test_a_model_that_onnxruntime_quantized(tmp_path: Any, per_channel: bool) ->
     pairs = session(model, LEVELS[0])
     for level in LEVELS:
         assert data.evaluate(session(result, level), 200) >= data.evaluate(pairs, 200) - 0.005
+
+
+# ---------------------------------------------------------------------- models for the NPU
+
+
+@pytest.mark.parametrize("name", ["digits", "depthwise_skewed"])
+def test_npu_models_become_quantized_operators(name: str) -> None:
+    """Biases with a position of their own and Relus in front of the pair are no obstacle."""
+    model = ort_vitis_plugin.quantize_static(
+        str(networks.network(name)),
+        None,
+        networks.reader(name, 8),
+        calibrate_method=PowerOfTwoMethod.MinMSE,
+        quant_format=QuantFormat.QDQ,
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        enable_dpu=True,
+    ).model
+    skips: list[Skip] = []
+    after = converted(model, skips)
+    finer = sum("bias" in skip.reason and skip.op_type == "Conv" for skip in skips)
+    assert types(after).count("QLinearConv") == types(model).count("Conv") - types(after).count("Conv")
+    assert types(after).count("QGemm") == 1
+    assert types(after).count("Conv") <= finer
+    assert "Relu" not in types(after)
+    for feeds in networks.digits(name, 1, 10).evaluation:
+        for level in LEVELS:
+            wanted = run_model(model, feeds, LEVELS[0])
+            np.testing.assert_array_equal(run_model(after, feeds, level)["logits"], wanted["logits"])
