@@ -15,7 +15,7 @@ from onnxruntime.quantization.quantize import quantize_static as ort_quantize_st
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, custom_ops, quantize_static
 from ort_vitis_plugin.convert import quantized_to_float, remove_initializers_from_inputs, standard_to_vitis
-from ort_vitis_plugin.emission.emitter import clip_metadata
+from ort_vitis_plugin.emission import clip_metadata
 from ort_vitis_plugin.graph import Skip
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.onnx_io.sessions import open_session
