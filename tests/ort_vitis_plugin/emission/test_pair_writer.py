@@ -119,3 +119,17 @@ def test_half_floats_have_the_scale_one() -> None:
     scales = {tensor.name: tensor for tensor in result.graph.initializer if tensor.name.endswith("_scale")}
     assert {float(numpy_helper.to_array(tensor)) for tensor in scales.values()} == {1.0}
     assert {tensor.data_type for tensor in scales.values()} == {TensorProto.FLOAT}
+
+
+def test_who_shares_parameters_has_their_type() -> None:
+    """An override of what a MaxPool reads holds behind it too."""
+    source = graph(
+        "t (float[1,3,6,6] x) => (float[1,3,3,3] y) { y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) }"
+    )
+    eight = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
+    options = {"TensorQuantOverrides": {"x": [{"quant_type": QuantType.QInt8}]}}
+    result = quantized(source, extra_options=options, **eight)
+    zeros = {node.input[2] for node in result.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")}
+    assert zeros == {"x_zero_point"}
+    assert stored(result)["x_zero_point"].dtype == np.int8
+    assert worst_sqnr(source, result) > 40
