@@ -8,6 +8,7 @@ from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .call_options import CallOptions
+from .custom_ops.body import Body as FunctionBody
 from .data_readers import CHANNELS_LAST
 from .declarations import (
     Adjuster,
@@ -66,6 +67,7 @@ __all__ = [
     "ErrorCurve",
     "Expression",
     "Format",
+    "FunctionBody",
     "Fusion",
     "Graph",
     "ModelError",
