@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,12 +77,12 @@ class BlockBody(FunctionBody):
         above = self.call("Sub", self.call("Add", a, b), self.integers(1))
         return self.call("Div", above, b)
 
-    def layout(self, part_of: Callable[[str], str] | None) -> Layout:
+    def layout(self, part_size: str) -> Layout:
         """x in blocks, with zeros where a line ends early.
 
-        ``part_of`` gives the size of a part from the size of a block; without it a block is one part. A block larger
-        than the line is cut to it, so no attribute decides how much memory is taken. A vector has one axis whatever
-        the attribute says; an axis out of range stops at Gather.
+        ``part_size`` divides the block; where it is empty, a block is one part. A block larger than the line is cut to
+        it, so no attribute decides how much memory is taken. A vector has one axis whatever the attribute says; an
+        axis out of range stops at Gather.
         """
         zero, one = self.integers(0), self.integers(1)
         shape = self.call("Shape", "x")
@@ -99,11 +99,11 @@ class BlockBody(FunctionBody):
         inner = self.product(self.call("Slice", sizes, self.call("Add", place, one), self.integers(_FAR), zero))
 
         block = self.attribute_vector("block_size")
-        part = part_of(block) if part_of else one
+        part = part_size or one
         longest = self.call("Where", self.call("Less", length, one), one, length)
         whole = self.call("Mul", self.rounded_up(longest, part), part)
         block = self.smaller(block, whole)
-        part = self.smaller(part, block) if part_of else block
+        part = self.smaller(part, block) if part_size else block
         count = self.rounded_up(length, block)
         fill = self.call("Sub", self.call("Mul", count, block), length)
         lines = self.call("Concat", outer, length, inner, axis=0)

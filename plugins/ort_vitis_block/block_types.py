@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ort_vitis_plugin.api import OptionError
 
 from . import numpy_reference
-from .bfp_function import METHODS
 from .element_types import ELEMENT_TYPES
-from .op_names import QUARK_DOMAIN, VAI_DOMAIN
+from .op_attributes import BIT_WIDTHS, METHODS, QUARK_DOMAIN, VAI_DOMAIN
 
 SUB_BLOCK = 2
 SHIFT_BITS = 1
@@ -39,7 +38,7 @@ class BlockType:
         kinds = (*METHODS, *ELEMENT_TYPES)
         if self.kind not in kinds:
             raise OptionError(f"{self.name} has the kind {self.kind!r}; it must be one of {', '.join(kinds)}")
-        allowed = [ELEMENT_TYPES[self.kind].bits] if self.is_mx else range(10, 33)
+        allowed = [ELEMENT_TYPES[self.kind].bits] if self.is_mx else BIT_WIDTHS
         if self.bits not in allowed:
             raise OptionError(f"{self.name} has {self.bits} bits; {self.kind} takes {', '.join(map(str, allowed))}")
         if self.block < 1 or (self.kind == "to_bfp_prime" and self.block % SUB_BLOCK):

@@ -11,13 +11,20 @@ from collections.abc import Iterator, Sequence
 
 from onnx import FunctionProto, ModelProto, NodeProto, helper
 
-from ort_vitis_plugin.api import ModelError, UnsupportedError, attribute, subgraphs
+from ort_vitis_plugin.api import UnsupportedError, attribute, subgraphs
 
-from .bfp_function import METHODS, block_floating_point_body
+from .bfp_function import block_floating_point_body
 from .block_body import MINIMUM_OPSET, BlockBody
 from .element_types import ELEMENT_TYPES
 from .mx_function import microscaling_body
-from .op_names import BFP_DEFAULTS, BLOCK_FLOATING_POINT, BLOCK_OPS, MX_DEFAULTS
+from .op_attributes import (
+    BFP_DEFAULTS,
+    BLOCK_FLOATING_POINT,
+    BLOCK_OPS,
+    MX_DEFAULTS,
+    check_block_floating_point,
+    check_microscaling,
+)
 
 
 def _walk(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
@@ -38,18 +45,10 @@ def _block_nodes(model: ModelProto) -> dict[tuple[str, str], list[NodeProto]]:
     return found
 
 
-def _values(nodes: list[NodeProto], name: str, default: int | str) -> frozenset[int | str]:
-    """What the nodes say for an attribute."""
-    values = (attribute(node, name, default) for node in nodes)
-    return frozenset(value.decode() if isinstance(value, bytes) else value for value in values)
-
-
-def _require(nodes: list[NodeProto], name: str, default: int | str, allowed: Sequence[int | str]) -> None:
-    for node in nodes:
-        (value,) = _values([node], name, default)
-        if value not in allowed:
-            listed = ", ".join(map(repr, allowed))
-            raise ModelError(f"{node.op_type} node '{node.name}': {name} is {value!r}; it must be one of {listed}")
+def _stated(node: NodeProto) -> dict[str, int | str]:
+    """The node's attributes, texts as str."""
+    values = ((entry.name, attribute(node, entry.name)) for entry in node.attribute)
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in values}
 
 
 def _function(key: tuple[str, str], nodes: list[NodeProto], opset: int) -> FunctionProto:
@@ -59,18 +58,17 @@ def _function(key: tuple[str, str], nodes: list[NodeProto], opset: int) -> Funct
             f"raise it with onnx.version_converter.convert_version(model, {MINIMUM_OPSET})"
         )
     body = BlockBody(opset)
-    defaults = BFP_DEFAULTS if key in BLOCK_FLOATING_POINT else MX_DEFAULTS
-    _require(nodes, "rounding_mode", 0, (0, 1, 2))
-    modes = frozenset(int(mode) for mode in _values(nodes, "rounding_mode", 0))
-    if key in BLOCK_FLOATING_POINT:
-        _require(nodes, "bfp_method", "to_bfp", METHODS)
-        for unsupported in ("convert_to_bfloat_before_bfp", "use_compiler_version_cpu_kernel"):
-            _require(nodes, unsupported, 0, (0,))
-        methods = frozenset(str(method) for method in _values(nodes, "bfp_method", "to_bfp"))
-        block_floating_point_body(body, methods, modes)
+    is_bfp = key in BLOCK_FLOATING_POINT
+    check = check_block_floating_point if is_bfp else check_microscaling
+    defaults = BFP_DEFAULTS if is_bfp else MX_DEFAULTS
+    for node in nodes:
+        check(_stated(node), f"{node.op_type} node '{node.name}': ")
+    complete = [defaults | _stated(node) for node in nodes]
+    modes = frozenset(int(stated["rounding_mode"]) for stated in complete)
+    if is_bfp:
+        block_floating_point_body(body, frozenset(str(stated["bfp_method"]) for stated in complete), modes)
     else:
-        _require(nodes, "element_dtype", "int8", tuple(ELEMENT_TYPES))
-        names = _values(nodes, "element_dtype", "int8")
+        names = {stated["element_dtype"] for stated in complete}
         microscaling_body(body, [element for element in ELEMENT_TYPES.values() if element.name in names], modes)
     imports = [helper.make_opsetid("", opset)]
     return helper.make_function(key[0], key[1], ["x"], ["y"], body.nodes, imports, sorted(defaults))

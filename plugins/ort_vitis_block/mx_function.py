@@ -51,7 +51,7 @@ def _parameters(body: BlockBody, elements: list[ElementType]) -> _Parameters:
 def microscaling_body(body: BlockBody, elements: list[ElementType], modes: frozenset[int]) -> None:
     """Nodes from x to y for all nodes whose ``element_dtype`` and ``rounding_mode`` are among these."""
     known = _parameters(body, elements)
-    layout = body.layout(None)
+    layout = body.layout("")
     x = layout.blocks
     magnitudes = body.call("Abs", x)
     takes_part = body.below(layout, magnitudes)

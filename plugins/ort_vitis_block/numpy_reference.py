@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ort_vitis_plugin.api import ModelError
 
 from .element_types import ELEMENT_TYPES
+from .op_attributes import check_block_floating_point, check_microscaling
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -65,17 +66,6 @@ def _in_blocks(x: ArrayLike, axis: int, block: int, quantize: Callable[[Floats],
     return np.ascontiguousarray(np.moveaxis(done, -1, axis))
 
 
-def _require(name: str, value: object, allowed: bool, wanted: str) -> None:
-    if not allowed:
-        shown = f"'{value}'" if isinstance(value, str) else value
-        raise ModelError(f"{name} is {shown}; it must be {wanted}")
-
-
-def _require_common(block_size: int, rounding_mode: int) -> None:
-    _require("block_size", block_size, block_size >= 1, "an integer of at least 1")
-    _require("rounding_mode", rounding_mode, 0 <= rounding_mode <= 2, "an integer from 0 to 2")
-
-
 def block_floating_point(
     x: ArrayLike,
     *,
@@ -93,14 +83,18 @@ def block_floating_point(
 
     Arguments are the attributes of the op. Raises ModelError for values that the op does not have.
     """
-    _require_common(block_size, rounding_mode)
-    for name, value in (
-        ("convert_to_bfloat_before_bfp", convert_to_bfloat_before_bfp),
-        ("use_compiler_version_cpu_kernel", use_compiler_version_cpu_kernel),
-    ):
-        _require(name, value, value == 0, "0")
-    _require("bfp_method", bfp_method, bfp_method in ("to_bfp", "to_bfp_prime"), "'to_bfp' or 'to_bfp_prime'")
-    _require("bit_width", bit_width, 10 <= bit_width <= 32, "an integer from 10 to 32")
+    check_block_floating_point(
+        {
+            "bfp_method": bfp_method,
+            "bit_width": bit_width,
+            "block_size": block_size,
+            "rounding_mode": rounding_mode,
+            "sub_block_size": sub_block_size,
+            "sub_block_shift_bits": sub_block_shift_bits,
+            "convert_to_bfloat_before_bfp": convert_to_bfloat_before_bfp,
+            "use_compiler_version_cpu_kernel": use_compiler_version_cpu_kernel,
+        }
+    )
     mantissa = bit_width - 9
 
     def limited(blocks: Floats, exponents: NDArray[np.int64]) -> Floats:
@@ -121,13 +115,7 @@ def block_floating_point(
         broken = ~np.isfinite(blocks).all(-1, keepdims=True)
         return np.where(broken, np.float32(np.nan), limited(normal, exponents))
 
-    if bfp_method == "to_bfp":
-        return _in_blocks(x, axis, block_size, to_bfp)
-    _require("sub_block_size", sub_block_size, sub_block_size >= 1, "an integer of at least 1")
-    _require("sub_block_shift_bits", sub_block_shift_bits, 0 <= sub_block_shift_bits <= 6, "an integer from 0 to 6")
-    if block_size % sub_block_size:
-        raise ModelError(f"sub_block_size is {sub_block_size}; it must divide block_size, which is {block_size}")
-    return _in_blocks(x, axis, block_size, to_bfp_prime)
+    return _in_blocks(x, axis, block_size, to_bfp if bfp_method == "to_bfp" else to_bfp_prime)
 
 
 def microscaling(
@@ -142,9 +130,7 @@ def microscaling(
 
     Arguments are the attributes of the op. Raises ModelError for values that the op does not have.
     """
-    _require_common(block_size, rounding_mode)
-    names = ", ".join(f"'{name}'" for name in ELEMENT_TYPES)
-    _require("element_dtype", element_dtype, element_dtype in ELEMENT_TYPES, f"one of {names}")
+    check_microscaling({"element_dtype": element_dtype, "block_size": block_size, "rounding_mode": rounding_mode})
     element = ELEMENT_TYPES[element_dtype]
 
     def quantize(blocks: Floats) -> Floats:
