@@ -20,9 +20,8 @@ constexpr TypedKernels<T> Typed() {
 }
 
 extern const Kernels kKernels = {
-    Typed<uint8_t>(), Typed<int8_t>(),  Typed<uint16_t>(), Typed<int16_t>(),      Typed<uint32_t>(),
-    Typed<int32_t>(), Typed<Float16>(), Typed<BFloat16>(), VITIS_NAME(VITIS_ISA), FixNeuron,
-    BlockQuantize,
+    Typed<uint8_t>(), Typed<int8_t>(),   Typed<uint16_t>(),     Typed<int16_t>(), Typed<uint32_t>(), Typed<int32_t>(),
+    Typed<Float16>(), Typed<BFloat16>(), VITIS_NAME(VITIS_ISA), FixNeuron,        BlockQuantize,
 };
 
 }  // namespace VITIS_ISA

@@ -52,8 +52,8 @@ class BlockQuantizeOp {
     const size_t grain = block < Context::kGrain ? Context::kGrain / block : 1;
     const auto quantize = BestKernels().block_quantize;
     context.ParallelFor(
-        format_.CountBlocks(lines),
-        [&](size_t begin, size_t end) { quantize(in, out, format_, lines, begin, end); }, grain);
+        format_.CountBlocks(lines), [&](size_t begin, size_t end) { quantize(in, out, format_, lines, begin, end); },
+        grain);
   }
 
   static void InferShape(const ShapeContext& context) { context.OutputLikeInput(ort::kFloat); }

@@ -109,7 +109,7 @@ def subjects(shape: tuple[int, ...], threads: int) -> Iterator[tuple[str, dict[s
         "native": session(pair, np.float32, np.float32, zero, shape, threads),
     }
     yield "FixNeuron", runs
-    if threads == 1:
+    if threads == 1 and shape == SHAPES["8M elements"]:
         for name, own in block_ops():
             node = session([own], np.float32, np.float32, zero, shape, threads)
             yield name, {"ours": node, "memcpy": copy(np.float32, np.float32, shape)}

@@ -13,6 +13,7 @@ import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from ort_vitis_block import BLOCK_TYPES, add_block_functions, block_floating_point, microscaling
 from ort_vitis_plugin import custom_ops
@@ -211,6 +212,16 @@ def test_onnx_checks_models_with_functions(opset: int) -> None:
     onnx.checker.check_model(model, full_check=True)
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
     assert len(inferred.functions) == 2
+
+
+@pytest.mark.parametrize("name", sorted(BLOCK_TYPES))
+def test_functions_run_in_the_reference_evaluator(name: str) -> None:
+    declared = BLOCK_TYPES[name]
+    model = model_of([(declared.op_type(), declared.attributes(1))], 2, 21, VAI)
+    add_block_functions(model)
+    x = (np.random.default_rng(0).standard_normal((3, 40)) * 3).astype(np.float32)
+    got = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_array_equal(got[0], declared.quantize_dequantize(x, 1))
 
 
 def test_eight_threads_on_one_session() -> None:
