@@ -10,6 +10,7 @@ from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
+from .custom_ops.function_builder import Body as FunctionBody
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
@@ -94,6 +95,7 @@ __all__ = [
     "Expression",
     "Feed",
     "Format",
+    "FunctionBody",
     "Fusion",
     "Graph",
     "LeaveFloat",
