@@ -38,7 +38,7 @@ from .errors import (
 from .graph import Graph, attribute, captured_names, rename_captured, subgraphs
 from .hookspecs import hookimpl
 from .named import follow_node, follow_tensor
-from .numerics import fake_quant, nearest_position, position_of, scale_of, sqnr_db
+from .numerics import along, dequantize, fake_quant, nearest_position, position_of, quantize, scale_of, sqnr_db
 from .options import Option, OptionGroup, option
 from .parameters import ErrorCurve
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
@@ -100,10 +100,12 @@ __all__ = [
     "VitisQuantFormat",
     "VitisQuantType",
     "adjuster",
+    "along",
     "array_of",
     "attribute",
     "captured_names",
     "check_model",
+    "dequantize",
     "fake_quant",
     "filled",
     "follow_node",
@@ -117,6 +119,7 @@ __all__ = [
     "option",
     "position_of",
     "qtype",
+    "quantize",
     "rename_captured",
     "scale_of",
     "set_aside",

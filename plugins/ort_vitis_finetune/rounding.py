@@ -1,0 +1,160 @@
+"""Whole steps for the weights of a layer, such that its output, not its weights, has the least squared error.
+
+With x_f, x_q the inputs of the float and of the quantized network, and W, Q the weights of one output:
+
+    E (W x_f - Q x_q)^2 = Q H Q^T - 2 R Q^T + const,     H = E[x_q x_q^T],  R = W E[x_f x_q^T]
+
+Damping adds lambda |Q - W|^2. The start is Babai's nearest plane along a Cholesky factor of H, which is GPTQ
+(arXiv 2210.17323, 2507.18553); then each weight in turn moves to where the error is least, until none moves.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array = "NDArray[np.floating[Any]]"
+
+BLOCK = 128
+PASSES = 10
+# Of the gain of a move, in parts of the error's scale, that float arithmetic cannot tell from none.
+NOISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The points that weights [group, output, K] may take: n * step, low <= n <= high; arrays broadcast to them."""
+
+    step: NDArray[np.floating]
+    low: NDArray[np.integer]
+    high: NDArray[np.integer]
+
+    def nearest(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Whole numbers n of the nearest points."""
+        found: NDArray[np.floating] = np.clip(np.rint(values / self.step), self.low, self.high)
+        return found
+
+    def columns(self, order: NDArray[np.int64], shape: tuple[int, ...]) -> Lattice:
+        """The lattice of weights of ``shape`` whose columns are put in this order [group, K]."""
+        return Lattice(*(_ordered(np.broadcast_to(part, shape), order) for part in (self.step, self.low, self.high)))
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Q H Q^T - 2 R Q^T, summed over groups and outputs: H [group, K, K], R [group, output, K]."""
+
+    h: NDArray[np.floating]
+    r: NDArray[np.floating]
+
+    def __call__(self, q: NDArray[np.floating]) -> float:
+        """The value at weights q [group, output, K]."""
+        return float(np.sum(((q @ self.h) - 2 * self.r) * q, dtype=np.float64))
+
+
+def damped(
+    w: NDArray[np.floating], h: NDArray[np.floating], a: NDArray[np.floating], damping: float
+) -> Quadratic:
+    """The error of a layer, plus ``damping`` times the mean square of an input times |Q - W|^2, per group."""
+    extra = damping * np.einsum("gkk->g", h)[:, None, None] / h.shape[2]
+    eye = np.eye(h.shape[2], dtype=h.dtype)
+    return Quadratic(h + (extra * eye).astype(h.dtype), (w @ a + extra * w).astype(h.dtype))
+
+
+def solve(quadratic: Quadratic, lattice: Lattice, fallback: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Whole numbers [group, output, K] that minimize the quadratic as far as this method does.
+
+    ``fallback`` are the weights to start from where H has no inverse. Deterministic; of the starts nearest plane and
+    plain rounding the better one per output is improved, so the result is never worse than plain rounding.
+    """
+    nearest = lattice.nearest(fallback.astype(quadratic.h.dtype))
+    start = babai(quadratic, lattice)
+    if start is None:
+        return descend(quadratic, lattice, nearest).astype(np.int64)
+    better = _row_errors(quadratic, start * lattice.step) < _row_errors(quadratic, nearest * lattice.step)
+    return descend(quadratic, lattice, np.where(better[:, :, None], start, nearest)).astype(np.int64)
+
+
+def babai(quadratic: Quadratic, lattice: Lattice) -> NDArray[np.floating] | None:
+    """Nearest plane: columns are rounded one by one, each takes up the errors of those before; None if H is singular.
+
+    With H = L L^T and e = t - q:  |e L|^2 = sum over k of (L_kk e_k + sum over j > k of L_jk e_j)^2, so that from the
+    last column backwards each term can be made least. Columns of large H_kk go first: the others can still mend them.
+    """
+    h, r = quadratic.h, quadratic.r
+    order = np.argsort(np.einsum("gkk->gk", h), axis=1, kind="stable")
+    sorted_h = np.take_along_axis(np.take_along_axis(h, order[:, :, None], 1), order[:, None, :], 2)
+    try:
+        lower = np.linalg.cholesky(sorted_h)
+        target = np.linalg.solve(sorted_h, _ordered(r, order).transpose(0, 2, 1)).transpose(0, 2, 1)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(target).all():
+        return None
+    points = lattice.columns(order, r.shape)
+    codes, errors = np.zeros_like(target), np.zeros_like(target)
+    width = h.shape[2]
+    for first in range(BLOCK * ((width - 1) // BLOCK), -1, -BLOCK):
+        last = min(first + BLOCK, width)
+        carried = errors[:, :, last:] @ lower[:, last:, first:last]
+        for k in range(last - 1, first - 1, -1):
+            inside = np.einsum("gmj,gj->gm", errors[:, :, k + 1 : last], lower[:, k + 1 : last, k])
+            wish = target[:, :, k] + (carried[:, :, k - first] + inside) / lower[:, k, k][:, None]
+            step, low, high = points.step[:, :, k], points.low[:, :, k], points.high[:, :, k]
+            codes[:, :, k] = np.clip(np.rint(wish / step), low, high)
+            errors[:, :, k] = target[:, :, k] - codes[:, :, k] * step
+    return _ordered(codes, np.argsort(order, axis=1))
+
+
+def descend(quadratic: Quadratic, lattice: Lattice, codes: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Move one column of weights after the other to where the quadratic is least; it never rises.
+
+    With G = Q H - R, moving Q_k by d changes it by 2 d G_k + d^2 H_kk. Inside a block of columns G is kept up to date;
+    the rest of G follows in one product when the block is done.
+    """
+    h = quadratic.h
+    step, low, high = (np.broadcast_to(part, codes.shape) for part in (lattice.step, lattice.low, lattice.high))
+    codes = codes.copy()
+    diagonal = np.einsum("gkk->gk", h)
+    noise = NOISE[h.dtype]
+    for _ in range(PASSES):
+        gradient = ((codes * step).astype(h.dtype) @ h) - quadratic.r
+        moved = False
+        for first in range(0, h.shape[2], BLOCK):
+            last = min(first + BLOCK, h.shape[2])
+            moves = np.zeros((*codes.shape[:2], last - first), h.dtype)
+            local = gradient[:, :, first:last]
+            for k in range(first, last):
+                curve, slope, unit = diagonal[:, k][:, None], local[:, :, k - first], step[:, :, k]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    wish = np.rint(-slope / (unit * curve))
+                steps = np.clip(np.nan_to_num(wish, posinf=0, neginf=0), low[:, :, k] - codes[:, :, k], None)
+                steps = np.minimum(steps, high[:, :, k] - codes[:, :, k])
+                d = steps * unit
+                gain = 2 * d * slope + d * d * curve
+                d = np.where(gain < -noise * d * d * curve, d, 0).astype(h.dtype)
+                if not d.any():
+                    continue
+                codes[:, :, k] += np.rint(d / unit)
+                moves[:, :, k - first] = d
+                local += d[:, :, None] * h[:, k, first:last][:, None, :]
+            if moves.any():
+                moved = True
+                gradient[:, :, last:] += moves @ h[:, first:last, last:]
+        if not moved:
+            break
+    return codes
+
+
+def _row_errors(quadratic: Quadratic, q: NDArray[np.floating]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.sum(((q @ quadratic.h) - 2 * quadratic.r) * q, axis=2, dtype=np.float64)
+    return found
+
+
+def _ordered(array: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
+    return np.take_along_axis(array, order[:, None, :], axis=2)
