@@ -1,6 +1,6 @@
 """Several ways to round a layer are tried; the one whose output is nearest on samples that it has not seen is taken.
 
-    error = E |W x_f + b - Q x_q - b'|^2,     b' = b + W E[x_f] - Q E[x_q]
+error = E |W x_f + b - Q x_q - b'|^2,     b' = b + W E[x_f] - Q E[x_q]
 """
 # SPDX-License-Identifier: MIT
 
@@ -99,9 +99,7 @@ def _candidates(problem: Problem, moments: Moments, names: Sequence[str]) -> Ite
         yield name, _recentred(problem, moments, codes, grid.values(codes))
 
 
-def _recentred(
-    problem: Problem, moments: Moments, codes: NDArray[np.int64], weights: NDArray[np.float32]
-) -> Constants:
+def _recentred(problem: Problem, moments: Moments, codes: NDArray[np.int64], weights: NDArray[np.float32]) -> Constants:
     if problem.bias is None:
         return Constants(codes, weights, None)
     wanted = np.einsum("gmk,gk->gm", problem.layer.rows(problem.weights).astype(np.float64), moments.mean_f)

@@ -66,6 +66,7 @@ class Grid:
         return grid
 
     def _spread(self, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        if self.block and self.axis is not None:
-            array = np.repeat(array, self.block, axis=self.axis).take(range(shape[self.axis]), axis=self.axis)
-        return np.broadcast_to(along(array, len(shape), self.axis if not self.block else None), shape)
+        if self.block and self.axis is not None and array.ndim:
+            array = np.repeat(array, self.block, self.axis).take(range(shape[self.axis]), self.axis)
+            return np.broadcast_to(array, shape)
+        return np.broadcast_to(along(array, len(shape), self.axis), shape)

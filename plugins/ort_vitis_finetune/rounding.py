@@ -5,7 +5,8 @@ With x_f, x_q the inputs of the float and of the quantized network, and W, Q the
     E (W x_f - Q x_q)^2 = Q H Q^T - 2 R Q^T + const,     H = E[x_q x_q^T],  R = W E[x_f x_q^T]
 
 Damping adds lambda |Q - W|^2. The start is Babai's nearest plane along a Cholesky factor of H, which is GPTQ
-(arXiv 2210.17323, 2507.18553); then each weight in turn moves to where the error is least, until none moves.
+(arXiv 2210.17323, 2507.18553); then each weight in turn moves to where the error is least, until none moves. Where
+rows are short, as in depthwise convolutions, many roundings of a row are followed at once.
 """
 # SPDX-License-Identifier: MIT
 
@@ -23,6 +24,8 @@ Array = "NDArray[np.floating[Any]]"
 
 BLOCK = 128
 PASSES = 10
+# Rows of at most so many weights are searched with a beam of so many roundings.
+SHORT, BEAM = 32, 32
 # Of the gain of a move, in parts of the error's scale, that float arithmetic cannot tell from none.
 NOISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 
@@ -57,9 +60,7 @@ class Quadratic:
         return float(np.sum(((q @ self.h) - 2 * self.r) * q, dtype=np.float64))
 
 
-def damped(
-    w: NDArray[np.floating], h: NDArray[np.floating], a: NDArray[np.floating], damping: float
-) -> Quadratic:
+def damped(w: NDArray[np.floating], h: NDArray[np.floating], a: NDArray[np.floating], damping: float) -> Quadratic:
     """The error of a layer, plus ``damping`` times the mean square of an input times |Q - W|^2, per group."""
     extra = damping * np.einsum("gkk->g", h)[:, None, None] / h.shape[2]
     eye = np.eye(h.shape[2], dtype=h.dtype)
@@ -72,46 +73,90 @@ def solve(quadratic: Quadratic, lattice: Lattice, fallback: NDArray[np.floating]
     ``fallback`` are the weights to start from where H has no inverse. Deterministic; of the starts nearest plane and
     plain rounding the better one per output is improved, so the result is never worse than plain rounding.
     """
-    nearest = lattice.nearest(fallback.astype(quadratic.h.dtype))
-    start = babai(quadratic, lattice)
-    if start is None:
-        return descend(quadratic, lattice, nearest).astype(np.int64)
-    better = _row_errors(quadratic, start * lattice.step) < _row_errors(quadratic, nearest * lattice.step)
-    return descend(quadratic, lattice, np.where(better[:, :, None], start, nearest)).astype(np.int64)
-
-
-def babai(quadratic: Quadratic, lattice: Lattice) -> NDArray[np.floating] | None:
-    """Nearest plane: columns are rounded one by one, each takes up the errors of those before; None if H is singular.
-
-    With H = L L^T and e = t - q:  |e L|^2 = sum over k of (L_kk e_k + sum over j > k of L_jk e_j)^2, so that from the
-    last column backwards each term can be made least. Columns of large H_kk go first: the others can still mend them.
-    """
-    h, r = quadratic.h, quadratic.r
-    order = np.argsort(np.einsum("gkk->gk", h), axis=1, kind="stable")
-    sorted_h = np.take_along_axis(np.take_along_axis(h, order[:, :, None], 1), order[:, None, :], 2)
+    best = lattice.nearest(fallback.astype(quadratic.h.dtype))
     try:
-        lower = np.linalg.cholesky(sorted_h)
-        target = np.linalg.solve(sorted_h, _ordered(r, order).transpose(0, 2, 1)).transpose(0, 2, 1)
+        planes = Planes(quadratic, lattice)
     except np.linalg.LinAlgError:
-        return None
-    if not np.isfinite(target).all():
-        return None
-    points = lattice.columns(order, r.shape)
-    codes, errors = np.zeros_like(target), np.zeros_like(target)
-    width = h.shape[2]
-    for first in range(BLOCK * ((width - 1) // BLOCK), -1, -BLOCK):
-        last = min(first + BLOCK, width)
-        carried = errors[:, :, last:] @ lower[:, last:, first:last]
-        for k in range(last - 1, first - 1, -1):
-            inside = np.einsum("gmj,gj->gm", errors[:, :, k + 1 : last], lower[:, k + 1 : last, k])
-            wish = target[:, :, k] + (carried[:, :, k - first] + inside) / lower[:, k, k][:, None]
-            step, low, high = points.step[:, :, k], points.low[:, :, k], points.high[:, :, k]
-            codes[:, :, k] = np.clip(np.rint(wish / step), low, high)
-            errors[:, :, k] = target[:, :, k] - codes[:, :, k] * step
-    return _ordered(codes, np.argsort(order, axis=1))
+        return descend(quadratic, lattice, best).astype(np.int64)
+    starts = [planes.nearest()]
+    if quadratic.h.shape[2] <= SHORT:
+        starts.append(planes.beam(BEAM))
+    for start in starts:
+        better = _row_errors(quadratic, start * lattice.step) < _row_errors(quadratic, best * lattice.step)
+        best = np.where(better[:, :, None], start, best)
+    return descend(quadratic, lattice, best).astype(np.int64)
 
 
-def descend(quadratic: Quadratic, lattice: Lattice, codes: NDArray[np.floating]) -> NDArray[np.floating]:
+class Planes:
+    """The quadratic as a sum of squares, each of which holds one weight more than the one before.
+
+    With H = L L^T, t = R H^-1 and e = t - q:  Q H Q^T - 2 R Q^T = |e L|^2 + const
+    = sum over k of (L_kk e_k + sum over j > k of L_jk e_j)^2 + const: from the last column backwards each square can be
+    made least. Columns of large H_kk go first: the others can still mend them. LinAlgError where H is singular.
+    """
+
+    def __init__(self, quadratic: Quadratic, lattice: Lattice) -> None:
+        h, r = quadratic.h, quadratic.r
+        self._order = np.argsort(np.einsum("gkk->gk", h), axis=1, kind="stable")
+        h = np.take_along_axis(np.take_along_axis(h, self._order[:, :, None], 1), self._order[:, None, :], 2)
+        self._lower = np.linalg.cholesky(h)
+        self._target = np.linalg.solve(h, _ordered(r, self._order).transpose(0, 2, 1)).transpose(0, 2, 1)
+        if not np.isfinite(self._target).all():
+            raise np.linalg.LinAlgError("no finite solution")
+        self._points = lattice.columns(self._order, r.shape)
+
+    def nearest(self) -> NDArray[np.floating]:
+        """Each square made least in its turn."""
+        target, lower = self._target, self._lower
+        codes, errors = np.zeros_like(target), np.zeros_like(target)
+        width = target.shape[2]
+        for first in range(BLOCK * ((width - 1) // BLOCK), -1, -BLOCK):
+            last = min(first + BLOCK, width)
+            carried = errors[:, :, last:] @ lower[:, last:, first:last]
+            for k in range(last - 1, first - 1, -1):
+                inside = np.einsum("gmj,gj->gm", errors[:, :, k + 1 : last], lower[:, k + 1 : last, k])
+                wish = target[:, :, k] + (carried[:, :, k - first] + inside) / lower[:, k, k][:, None]
+                codes[:, :, k], step = self._nearest_code(k, wish)
+                errors[:, :, k] = target[:, :, k] - codes[:, :, k] * step
+        return self._in_place(codes)
+
+    def beam(self, size: int) -> NDArray[np.floating]:
+        """The ``size`` roundings of each row whose squares so far are least go on, with three codes each."""
+        target, lower = self._target, self._lower
+        groups, outputs, width = target.shape
+        codes = np.zeros((groups, outputs, 1, width))
+        errors, cost = np.zeros_like(codes), np.zeros((groups, outputs, 1))
+        for k in range(width - 1, -1, -1):
+            pivot = lower[:, k, k][:, None, None]
+            wish = target[:, :, None, k] + np.einsum("gmbj,gj->gmb", errors[..., k + 1 :], lower[:, k + 1 :, k]) / pivot
+            middle, step = self._nearest_code(k, wish)
+            # The codes beside the nearest; one beyond the limits costs infinitely much.
+            tried = middle[..., None] + np.array([0, 1, -1])
+            off = (wish[..., None] - tried * step[..., None]) * pivot[..., None]
+            low, high = (part[:, :, k][..., None, None] for part in (self._points.low, self._points.high))
+            total = np.where((tried >= low) & (tried <= high), cost[..., None] + off**2, np.inf)
+            total = total.reshape(groups, outputs, -1)
+            kept = np.argsort(total, axis=2, kind="stable")[:, :, :size]
+            parent = (kept // 3)[..., None]
+            cost = np.take_along_axis(total, kept, 2)
+            codes, errors = np.take_along_axis(codes, parent, 2), np.take_along_axis(errors, parent, 2)
+            codes[..., k] = np.take_along_axis(tried.reshape(groups, outputs, -1), kept, 2)
+            errors[..., k] = target[:, :, None, k] - codes[..., k] * step
+        return self._in_place(codes[:, :, 0])
+
+    def _nearest_code(self, k: int, wish: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """(code of column k nearest to the wish [group, output, ...], its step)."""
+        points, shape = self._points, wish.shape[:2] + (1,) * (wish.ndim - 2)
+        step, low, high = (part[:, :, k].reshape(shape) for part in (points.step, points.low, points.high))
+        return np.clip(np.rint(wish / step), low, high), step
+
+    def _in_place(self, codes: NDArray[np.floating]) -> NDArray[np.floating]:
+        return _ordered(codes, np.argsort(self._order, axis=1))
+
+
+def descend(
+    quadratic: Quadratic, lattice: Lattice, codes: NDArray[np.floating], passes: int = PASSES
+) -> NDArray[np.floating]:
     """Move one column of weights after the other to where the quadratic is least; it never rises.
 
     With G = Q H - R, moving Q_k by d changes it by 2 d G_k + d^2 H_kk. Inside a block of columns G is kept up to date;
@@ -122,7 +167,7 @@ def descend(quadratic: Quadratic, lattice: Lattice, codes: NDArray[np.floating])
     codes = codes.copy()
     diagonal = np.einsum("gkk->gk", h)
     noise = NOISE[h.dtype]
-    for _ in range(PASSES):
+    for _ in range(passes):
         gradient = ((codes * step).astype(h.dtype) @ h) - quadratic.r
         moved = False
         for first in range(0, h.shape[2], BLOCK):

@@ -1,6 +1,6 @@
 """A quantized network whose constants are plain numbers again: what a layer's weights are can then be changed.
 
-    codes -> DequantizeLinear -> w        becomes        w, and the grid on which it lies
+codes -> DequantizeLinear -> w        becomes        w, and the grid on which it lies
 """
 # SPDX-License-Identifier: MIT
 

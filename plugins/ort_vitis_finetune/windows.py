@@ -84,7 +84,7 @@ def of_transpose(node: NodeProto, kernel: tuple[int, ...], spatial: tuple[int, .
         sizes = zip(spatial, strides, extra, extents, list(wanted)[-rank:], strict=True)
         total = [(size - 1) * s + e + extent - out for size, s, e, extent, out in sizes]
         extra = [e - min(t, 0) for e, t in zip(extra, total, strict=True)]
-        pads = _halves([max(t, 0) for t in total], more_at_end=auto != "SAME_LOWER")
+        pads = _halves([max(t, 0) for t in total], more_at_end=auto == "SAME_UPPER")
     elif auto == "VALID":
         pads = [0] * 2 * rank
     before = tuple(extent - 1 - pad for extent, pad in zip(extents, pads[:rank], strict=True))

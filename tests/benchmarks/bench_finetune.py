@@ -57,7 +57,10 @@ def with_bits(simulation: Simulation, reference: ModelProto, bits: int) -> Simul
                 continue
             top = int(np.ceil(np.log2(np.abs(w).max() / high)))
             zero = np.zeros((), np.int64)
-            tried = [Grid(np.float32(2.0**power) * np.ones((), np.float32), zero, low, high) for power in range(top - 3, top + 1)]
+            tried = [
+                Grid(np.float32(2.0**power) * np.ones((), np.float32), zero, low, high)
+                for power in range(top - 3, top + 1)
+            ]
             grids[name] = min(tried, key=lambda grid: float(np.sum((grid.rounded(w) - w) ** 2)))
             graph.put_initializer(numpy_helper.from_array(grids[name].rounded(w), name))
     return Simulation(graph.to_model(), grids)
@@ -95,7 +98,9 @@ def main() -> int:
         exact = networks.accuracy(networks.session(networks.network(name)), name)
         for key in ("NPU", "NPU, CLE") if name != "transformer" else ("NPU transformer",):
             options = CONFIGURATIONS[key]
-            quantized = quantize_static(networks.network(name), None, networks.reader(name, arguments.samples), **options)
+            quantized = quantize_static(
+                networks.network(name), None, networks.reader(name, arguments.samples), **options
+            )
             reference = prepared(networks.network(name), **options)
             eight = simulation_of(quantized.model)
             feeds = networks.digits(name, arguments.samples, 0).calibration
@@ -105,9 +110,7 @@ def main() -> int:
                 cells, settings = [f"{before[0]:.3f} {before[1]:5.1f} dB"], FinetuneSettings(seed=arguments.seed)
                 for candidates in (ONLY_BIAS, HESSIAN):
                     start = time.perf_counter()
-                    result = finetune(
-                        reference, simulation, feeds, session, replace(settings, candidates=candidates)
-                    )
+                    result = finetune(reference, simulation, feeds, session, replace(settings, candidates=candidates))
                     seconds = time.perf_counter() - start
                     after = score(changed(simulation, reference, result), name, wanted)
                     cells.append(f"{after[0]:.3f} {after[1]:5.1f} dB {seconds:4.1f} s")
