@@ -3,7 +3,7 @@
 The float network and the quantized one are walked side by side. At each layer the float input x_f and the quantized
 input x_q, which the layers before have shaped, give the layer's candidates; the one taken is put into the quantized
 network before the walk goes on. At the end the network as a whole is judged on samples held out, and where it has
-become worse everything stays as it was.
+become worse only the first layers, up to where it was best, or none, are kept.
 """
 # SPDX-License-Identifier: MIT
 
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import numpy_helper
+
 from ort_vitis_plugin.api import Graph
 
 from . import result_file
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from .walk import Feed, Opener
 
     Progress = Callable[["LayerResult", int, int], object]
+
+# Where the whole is worse than nothing, so many shares of the layers are tried.
+PARTS = 8
+UNDONE = "undone: the network became worse"
 
 _log = logging.getLogger(__name__)
 
@@ -104,9 +109,11 @@ def finetune(
 ) -> Finetuned:
     """Weights and biases for the quantized network such that its layers, and itself, come nearer to the float one.
 
-    ``reference`` is the float network whose nodes have the names of the simulation's. ``open_session`` runs models (it
-    registers custom operators). ``on_layer(result, done, of)`` is called after each layer. ``result_path`` names a file
-    whose result is taken if it is of the same networks, grids, samples and settings, and written otherwise.
+    ``reference`` is the float network whose nodes have the names of the simulation's. ``open_session`` runs models as
+    they are written: with custom operators, and with onnxruntime's optimizations off. (WeightBiasQuantization, which
+    is part of ORT_ENABLE_BASIC, gives a plain weight beside quantized data a scale of its own.)
+    ``on_layer(result, done, of)`` is called after each layer. ``result_path`` names a file whose result is taken if it
+    is of the same networks, grids, samples and settings, and written otherwise.
 
     Raises CalibrationError for fewer than 4 samples; KeyboardInterrupt unless ``settings.keep_on_interrupt``.
     """
@@ -276,15 +283,40 @@ class _Judge:
         self._wanted = self._run(reference)
 
     def judge(self, result: Finetuned, pairs: list[_Pair]) -> None:
-        """Fill in both errors; forget what made the network worse."""
-        result.before = self._error(self._simulated)
+        """Fill in both errors; where the network became worse, keep only the layers up to where it is best."""
+        result.before = result.after = self._error(self._simulated)
         if not result.weights and not result.biases:
-            result.after = result.before
             return
-        result.after = self._error(_changed(self._simulated, result, pairs))
-        if not result.after <= result.before:
-            _log.warning("fine-tuning is undone: held-out error %.3g -> %.3g", result.before, result.after)
-            result.codes, result.weights, result.biases = {}, {}, {}
+        result.after = self._error(self._changed(result, pairs))
+        if result.after < result.before:
+            return
+        lengths = sorted({len(pairs) * part // PARTS for part in range(1, PARTS)} - {0})
+        errors = {length: self._error(self._changed(result, pairs[:length])) for length in lengths}
+        best = min(errors, key=lambda length: errors[length], default=0)
+        kept = pairs[:best] if best and errors[best] < result.before else []
+        _log.warning(
+            "fine-tuning made the held-out error %.3g -> %.3g; the first %d of %d layers stay",
+            *(result.before, result.after, len(kept), len(pairs)),
+        )
+        names = {name for pair in kept for name in pair.layer.node.input}
+        for table in (result.codes, result.weights, result.biases):
+            for name in [name for name in table if name not in names]:
+                del table[name]
+        done = {pair.layer.node.name for pair in kept}
+        result.layers = [
+            layer if layer.node in done or layer.candidate == KEEP else replace(layer, candidate=KEEP, reason=UNDONE)
+            for layer in result.layers
+        ]
+        result.after = errors[best] if kept else result.before
+
+    def _changed(self, result: Finetuned, pairs: list[_Pair]) -> ModelProto:
+        graph = Graph(self._simulated)
+        found = {**result.weights, **result.biases}
+        for pair in pairs:
+            for ours, theirs in zip(pair.layer.node.input, pair.simulated.input, strict=False):
+                if ours in found:
+                    graph.put_initializer(numpy_helper.from_array(np.ascontiguousarray(found[ours]), theirs))
+        return graph.to_model()
 
     def _run(self, model: ModelProto) -> list[list[Any]]:
         session = self._opener(model)
@@ -306,18 +338,6 @@ class _Judge:
             signal = sum(float(np.sum(one**2)) for one in f)
             ratios.append(noise / signal if signal else noise)
         return float(np.mean(ratios)) if ratios else math.nan
-
-
-def _changed(simulated: ModelProto, result: Finetuned, pairs: list[_Pair]) -> ModelProto:
-    graph = Graph(simulated)
-    found = {**result.weights, **result.biases}
-    for pair in pairs:
-        for at in {pair.layer.constant, 2}:
-            if at < len(pair.simulated.input):
-                ours, theirs = pair.names(at)
-                if ours in found:
-                    graph.put_initializer(numpy_helper.from_array(np.ascontiguousarray(found[ours]), theirs))
-    return graph.to_model()
 
 
 def _kept(problem: Problem) -> Choice:

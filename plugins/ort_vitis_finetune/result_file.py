@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from ort_vitis_plugin.api import Graph
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def digest_of(
 def save(path: str | Path, digest: str, saved: Saved) -> None:
     """Write the file whole or not at all."""
     path = Path(path)
-    arrays: dict[str, NDArray[Any]] = {"digest": np.array(digest), "story": np.array(json.dumps(saved.story))}
-    for kind, table in (("codes", saved.codes), ("values", saved.values)):
+    arrays: dict[str, Any] = {"digest": np.array(digest), "story": np.array(json.dumps(saved.story))}
+    tables: dict[str, Mapping[str, NDArray[Any]]] = {"codes": saved.codes, "values": saved.values}
+    for kind, table in tables.items():
         arrays[f"{kind}/names"] = np.array(json.dumps(list(table)))
         arrays.update({f"{kind}/{number}": array for number, array in enumerate(table.values())})
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")

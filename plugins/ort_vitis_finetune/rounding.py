@@ -147,7 +147,8 @@ class Planes:
     def _nearest_code(self, k: int, wish: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """(code of column k nearest to the wish [group, output, ...], its step)."""
         points, shape = self._points, wish.shape[:2] + (1,) * (wish.ndim - 2)
-        step, low, high = (part[:, :, k].reshape(shape) for part in (points.step, points.low, points.high))
+        step = points.step[:, :, k].reshape(shape)
+        low, high = (part[:, :, k].reshape(shape) for part in (points.low, points.high))
         return np.clip(np.rint(wish / step), low, high), step
 
     def _in_place(self, codes: NDArray[np.floating]) -> NDArray[np.floating]:

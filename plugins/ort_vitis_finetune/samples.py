@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from ort_vitis_plugin.api import CalibrationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ HELD_ELEMENTS = 1 << 24  # of held-out columns: 64 MiB, float and quantized each
 class Split:
     """Feeds in the caller's order, and the indices of those held out."""
 
-    feeds: list[Mapping[str, NDArray[Any]]]
+    feeds: Sequence[Mapping[str, NDArray[Any]]]
     held: frozenset[int]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto, numpy_helper
+
 from ort_vitis_plugin.api import Graph, attribute, dequantize, qtype
 
 from .grid import Grid

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from onnx import ModelProto, helper, numpy_helper
+
 from ort_vitis_plugin.api import Graph, UnsupportedError
 
 if TYPE_CHECKING:

@@ -17,13 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import numpy_helper
+from onnxruntime import GraphOptimizationLevel
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "plugins")]
 
-from ort_vitis_finetune import HESSIAN, ONLY_BIAS, Finetuned, FinetuneSettings, Grid, Simulation  # noqa: E402
-from ort_vitis_finetune import finetune, simulation_of  # noqa: E402
-
+from ort_vitis_finetune import (  # noqa: E402
+    HESSIAN,
+    ONLY_BIAS,
+    Finetuned,
+    FinetuneSettings,
+    Grid,
+    Simulation,
+    finetune,
+    simulation_of,
+)
 from ort_vitis_plugin import custom_ops, quantize_static  # noqa: E402
 from ort_vitis_plugin.api import Graph  # noqa: E402
 from ort_vitis_plugin.checking import open_session  # noqa: E402
@@ -40,7 +48,7 @@ LOST = 0.003
 
 def session(model: ModelProto) -> ort.InferenceSession:
     """One that computes pairs as they are written."""
-    return open_session(model, [custom_ops.register])
+    return open_session(model, [custom_ops.register], GraphOptimizationLevel.ORT_DISABLE_ALL)
 
 
 def with_bits(simulation: Simulation, reference: ModelProto, bits: int) -> Simulation:
@@ -57,10 +65,8 @@ def with_bits(simulation: Simulation, reference: ModelProto, bits: int) -> Simul
                 continue
             top = int(np.ceil(np.log2(np.abs(w).max() / high)))
             zero = np.zeros((), np.int64)
-            tried = [
-                Grid(np.float32(2.0**power) * np.ones((), np.float32), zero, low, high)
-                for power in range(top - 3, top + 1)
-            ]
+            steps = [np.asarray(2.0**power, np.float32) for power in range(top - 3, top + 1)]
+            tried = [Grid(step, zero, low, high) for step in steps]
             grids[name] = min(tried, key=lambda grid: float(np.sum((grid.rounded(w) - w) ** 2)))
             graph.put_initializer(numpy_helper.from_array(grids[name].rounded(w), name))
     return Simulation(graph.to_model(), grids)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from ort_vitis_finetune.grid import Grid
 
 W = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)

@@ -9,37 +9,33 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
-from ort_vitis_finetune.layer import Layer, layer_of
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from ort_vitis_finetune.layer import Layer, layer_of
 from ort_vitis_plugin.testing import run_model
 
 Array = np.ndarray[Any, Any]
 
 
-def outputs(
-    op_type: str, x: Array, w: Array, b: Array | None = None, *, left: bool = False, **attributes: Any
-) -> Array:
+def one_node(op_type: str, *, left: bool, **attributes: Any) -> NodeProto:
+    return helper.make_node(op_type, ["w", "x"] if left else ["x", "w"], ["y"], "layer", **attributes)
+
+
+def outputs(op_type: str, x: Array, w: Array, *, left: bool = False, **attributes: Any) -> Array:
     """What onnxruntime computes; with ``left`` the constant is the first input."""
-    names = ["w", "x"] if left else ["x", "w"]
-    node = helper.make_node(op_type, [*names, *(["b"] if b is not None else [])], ["y"], "layer", **attributes)
-    constants = [numpy_helper.from_array(w, "w"), *([numpy_helper.from_array(b, "b")] if b is not None else [])]
     graph = helper.make_graph(
-        [node],
+        [one_node(op_type, left=left, **attributes)],
         "one",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_empty_tensor_value_info("y")],
-        constants,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(w, "w")],
     )
-    graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return run_model(model, {"x": x})["y"]
 
 
-def as_layer(op_type: str, w: Array, b: Array | None = None, *, left: bool = False, **attributes: Any) -> Layer:
-    names = ["w", "x"] if left else ["x", "w"]
-    node = helper.make_node(op_type, [*names, *(["b"] if b is not None else [])], ["y"], "layer", **attributes)
-    found = layer_of(node, {"w": w.shape, **({"b": b.shape} if b is not None else {})})
+def as_layer(op_type: str, w: Array, *, left: bool = False, **attributes: Any) -> Layer:
+    found = layer_of(one_node(op_type, left=left, **attributes), {"w": w.shape})
     assert isinstance(found, Layer), found
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from ort_vitis_finetune import moments
 from ort_vitis_finetune.moments import MomentSums
 

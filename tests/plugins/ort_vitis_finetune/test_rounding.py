@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from ort_vitis_finetune.rounding import Lattice, Planes, Quadratic, damped, descend, solve
 
 Array = np.ndarray[Any, Any]
@@ -99,19 +100,19 @@ def test_equals_brute_force_where_inputs_do_not_correlate(seed: int) -> None:
     assert quadratic(solve(quadratic, points, w) * points.step) == pytest.approx(brute_force(quadratic, points, 4))
 
 
-def test_equals_brute_force_nearly_always_where_they_do() -> None:
-    """Coordinate descent may end beside the best; of 100 small problems at most 10 do, and by little."""
-    points, beside = lattice(0.4, -3, 3), 0
+@pytest.mark.parametrize(("spread", "beside"), [(0.5, 0), (1.5, 10)], ids=["no code clipped", "many clipped"])
+def test_equals_brute_force_where_they_do_and_nothing_is_clipped(spread: float, beside: int) -> None:
+    """Where codes are clipped, what the first columns should leave to the last is not foreseen: 1 in 10 differs."""
+    points, found = lattice(0.4, -3, 3), 0
     for seed in range(100):
         h, a = moments(seed, 1, 4, 12)
-        w = np.random.default_rng(seed).normal(size=(1, 1, 4)) * 0.5
+        w = np.random.default_rng(seed).normal(size=(1, 1, 4)) * spread
         quadratic = damped(w, h, a, 0.01)
         ours, best = quadratic(solve(quadratic, points, w) * points.step), brute_force(quadratic, points, 4)
         assert ours >= best - 1e-9 * abs(best)
-        ideal = np.linalg.solve(quadratic.h[0], quadratic.r[0, 0])
-        least = -float(ideal @ quadratic.r[0, 0])
-        beside += (ours - least) > 1.0001 * (best - least)
-    assert beside <= 10
+        least = -float(np.linalg.solve(quadratic.h[0], quadratic.r[0, 0]) @ quadratic.r[0, 0])
+        found += (ours - least) > (1 + 1e-9) * (best - least)
+    assert found <= beside
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40))
