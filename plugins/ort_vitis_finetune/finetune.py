@@ -23,7 +23,7 @@ from . import result_file
 from .candidates import KEEP, ONLY_BIAS, Choice, Constants, HeldOut, Problem, choose
 from .layer import Layer, layer_of
 from .moments import MomentSums
-from .samples import Split, drawn_columns, held_quota, split
+from .samples import Split, drawn_columns, quotas, split
 from .settings import FinetuneSettings
 from .tensor_cache import TensorCache
 from .walk import Walk
@@ -241,12 +241,12 @@ class _Work:
         held: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         total = len(self._samples.feeds)
         judging = len(self._samples.held)
-        quotas = max(self._settings.columns // (total - judging), 1), held_quota(layer, self._settings.columns, judging)
+        taken = quotas(layer, self._settings.columns, total - judging, judging)
         for sample in range(total):
             f = layer.columns(f_walk.value(pair.float_input, sample))
             q = layer.columns(q_walk.value(pair.quantized_input, sample))
             judges = sample in self._samples.held
-            chosen = drawn_columns(len(q), quotas[judges], (self._settings.seed, number, sample))
+            chosen = drawn_columns(len(q), taken[judges], (self._settings.seed, number, sample))
             if len(f) != len(q):
                 return _kept(problem), "the two networks disagree about its input's shape"
             columns = f.take(chosen), q.take(chosen)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .layer import Layer
 
 FEWEST, ENOUGH = 4, 32
+FEWEST_COLUMNS, COLUMNS_PER_WEIGHT = 2048, 64
 HELD_ELEMENTS = 1 << 24  # of held-out columns: 64 MiB, float and quantized each
 
 
@@ -49,7 +50,11 @@ def drawn_columns(available: int, quota: int, seed: tuple[int, ...]) -> NDArray[
     return np.sort(np.random.default_rng(seed).choice(available, quota, replace=False))
 
 
-def held_quota(layer: Layer, columns: int, samples: int) -> int:
-    """How many columns of each held-out sample are kept."""
+def quotas(layer: Layer, columns: int, learning: int, judging: int) -> tuple[int, int]:
+    """How many columns are taken of each sample that is learned from, and of each held out.
+
+    Columns needed grow with the weights of an output: 64 for each, ``columns`` at most.
+    """
+    wanted = min(columns, max(FEWEST_COLUMNS, COLUMNS_PER_WEIGHT * layer.width))
     fits = HELD_ELEMENTS // max(layer.width * layer.groups, 1)
-    return max(min(columns, fits) // max(samples, 1), 1)
+    return max(wanted // max(learning, 1), 1), max(min(wanted, fits) // max(judging, 1), 1)
