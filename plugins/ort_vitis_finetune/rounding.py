@@ -20,14 +20,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Array = "NDArray[np.floating[Any]]"
-
 BLOCK = 128
 PASSES = 10
 # Rows of at most so many weights are searched with a beam of so many roundings.
 SHORT, BEAM = 32, 32
-# Of the gain of a move, in parts of the error's scale, that float arithmetic cannot tell from none.
-NOISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+NOISE = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 
 
 @dataclass(frozen=True)
@@ -160,41 +157,61 @@ def descend(
 ) -> NDArray[np.floating]:
     """Move one column of weights after the other to where the quadratic is least; it never rises.
 
-    With G = Q H - R, moving Q_k by d changes it by 2 d G_k + d^2 H_kk. Inside a block of columns G is kept up to date;
-    the rest of G follows in one product when the block is done.
+    With G = Q H - R, moving Q_k by d changes it by 2 d G_k + d^2 H_kk: d = -G_k / H_kk, in whole steps, is best. Inside
+    a block of columns G is kept up to date; the rest of G follows in one product when the block is done. Outputs of
+    which no weight moved are done with.
     """
     h = quadratic.h
-    step, low, high = (np.broadcast_to(part, codes.shape) for part in (lattice.step, lattice.low, lattice.high))
-    codes = codes.copy()
-    diagonal = np.einsum("gkk->gk", h)
-    noise = NOISE[h.dtype]
+    # Columns are looked at one by one: they lie together, [group, K, output].
+    parts = (codes, lattice.step, lattice.low, lattice.high, quadratic.r)
+    laid = (np.broadcast_to(part, codes.shape).transpose(0, 2, 1).astype(h.dtype, order="C") for part in parts)
+    now, step, low, high, r = laid
+    curve = step * np.einsum("gkk->gk", h)[:, :, None]
+    # What float arithmetic cannot tell from half a step is no reason to move.
+    inverse = np.divide(1 - NOISE[h.dtype], curve, out=np.zeros_like(curve), where=curve > 0)
+    rows = np.arange(codes.shape[1])
     for _ in range(passes):
-        gradient = ((codes * step).astype(h.dtype) @ h) - quadratic.r
-        moved = False
-        for first in range(0, h.shape[2], BLOCK):
-            last = min(first + BLOCK, h.shape[2])
-            moves = np.zeros((*codes.shape[:2], last - first), h.dtype)
-            local = gradient[:, :, first:last]
-            for k in range(first, last):
-                curve, slope, unit = diagonal[:, k][:, None], local[:, :, k - first], step[:, :, k]
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    wish = np.rint(-slope / (unit * curve))
-                steps = np.clip(np.nan_to_num(wish, posinf=0, neginf=0), low[:, :, k] - codes[:, :, k], None)
-                steps = np.minimum(steps, high[:, :, k] - codes[:, :, k])
-                d = steps * unit
-                gain = 2 * d * slope + d * d * curve
-                d = np.where(gain < -noise * d * d * curve, d, 0).astype(h.dtype)
-                if not d.any():
-                    continue
-                codes[:, :, k] += np.rint(d / unit)
-                moves[:, :, k - first] = d
-                local += d[:, :, None] * h[:, k, first:last][:, None, :]
-            if moves.any():
-                moved = True
-                gradient[:, :, last:] += moves @ h[:, first:last, last:]
-        if not moved:
+        gradient = h @ (now[:, :, rows] * step[:, :, rows]) - r[:, :, rows]
+        wishes = _whole_moves(gradient, inverse[:, :, rows], now[:, :, rows], low[:, :, rows], high[:, :, rows])
+        moving = np.any(wishes, axis=(0, 1))
+        rows, gradient = rows[moving], gradient[:, :, moving]
+        if not len(rows):
             break
-    return codes
+        now[:, :, rows] = _one_pass(h, gradient, [part[:, :, rows] for part in (now, step, low, high, inverse)])
+    found: NDArray[np.floating] = np.rint(now.transpose(0, 2, 1))
+    return found
+
+
+def _one_pass(
+    h: NDArray[np.floating], gradient: NDArray[np.floating], parts: list[NDArray[np.floating]]
+) -> NDArray[np.floating]:
+    """Every column once; ``gradient`` and ``parts`` (codes, steps, limits, 1 / (step H_kk)) are [group, K, output]."""
+    now, step, low, high, inverse = parts
+    width = h.shape[1]
+    for first in range(0, width, BLOCK):
+        last = min(first + BLOCK, width)
+        moves = np.zeros_like(gradient[:, first:last])
+        for k in range(first, last):
+            whole = _whole_moves(gradient[:, k], inverse[:, k], now[:, k], low[:, k], high[:, k])
+            if not whole.any():
+                continue
+            now[:, k] += whole
+            moves[:, k - first] = d = whole * step[:, k]
+            gradient[:, k + 1 : last] += h[:, k + 1 : last, k, None] * d[:, None]
+        if last < width and moves.any():
+            gradient[:, last:] += h[:, last:, first:last] @ moves
+    return now
+
+
+def _whole_moves(
+    slope: NDArray[np.floating],
+    inverse: NDArray[np.floating],
+    now: NDArray[np.floating],
+    low: NDArray[np.floating],
+    high: NDArray[np.floating],
+) -> NDArray[np.floating]:
+    found: NDArray[np.floating] = np.minimum(np.maximum(np.rint(-slope * inverse), low - now), high - now)
+    return found
 
 
 def _row_errors(quadratic: Quadratic, q: NDArray[np.floating]) -> NDArray[np.float64]:
