@@ -322,9 +322,9 @@ def test_a_quantized_model_gives_its_grids_and_computes_the_same() -> None:
 
 def test_the_digits_network_gains_decibels_on_unseen_digits() -> None:
     name = "digits"
-    quantized = quantize_static(networks.network(name), None, networks.reader(name, 32), **NPU_CNN).model
+    quantized = quantize_static(networks.network(name), None, networks.reader(name, 24), **NPU_CNN).model
     reference, simulation = prepared(networks.network(name), **NPU_CNN), simulation_of(quantized)
-    result = finetune(reference, simulation, networks.digits(name, 32, 0).calibration, session)
+    result = finetune(reference, simulation, networks.digits(name, 24, 0).calibration, session)
     graph = Graph(simulation.model)
     nodes = {node.name: node for node in graph}
     found = {**result.weights, **result.biases}
@@ -332,7 +332,7 @@ def test_the_digits_network_gains_decibels_on_unseen_digits() -> None:
         for at, constant in enumerate(node.input):
             if constant in found:
                 graph.put_initializer(numpy_helper.from_array(found[constant], nodes[node.name].input[at]))
-    feeds = networks.digits(name, 0, 200).evaluation
+    feeds = networks.digits(name, 0, 100).evaluation
     exact = networks.logits(session(reference), feeds)
     before, after = (networks.sqnr(exact, networks.logits(session(m), feeds)) for m in (quantized, graph.to_model()))
     assert after > before + 0.5

@@ -71,7 +71,7 @@ def convolutions(draw: Any) -> tuple[Array, Array, dict[str, Any]]:
 
 
 @given(convolutions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_conv(case: tuple[Array, Array, dict[str, Any]]) -> None:
     x, w, attributes = case
     found = products(as_layer("Conv", w, **attributes), x, w)
@@ -105,7 +105,7 @@ def transposed(draw: Any) -> tuple[Array, Array, dict[str, Any]]:
 
 
 @given(transposed())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_conv_transpose(case: tuple[Array, Array, dict[str, Any]]) -> None:
     x, w, attributes = case
     found = products(as_layer("ConvTranspose", w, **attributes), x, w)

@@ -44,7 +44,7 @@ def problems(draw: Any, widest: int = 300) -> tuple[Array, Quadratic, Lattice]:
 
 
 @given(problems())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_descent_never_raises_the_error(
     problem: tuple[Array, Quadratic, Lattice],
 ) -> None:
@@ -58,7 +58,7 @@ def test_descent_never_raises_the_error(
 
 
 @given(problems(widest=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_solution_is_never_worse_than_rounding_and_inside_the_limits(
     problem: tuple[Array, Quadratic, Lattice],
 ) -> None:
@@ -70,7 +70,7 @@ def test_the_solution_is_never_worse_than_rounding_and_inside_the_limits(
 
 
 @given(problems(widest=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_descent_ends_where_no_single_step_lowers_the_error(problem: tuple[Array, Quadratic, Lattice]) -> None:
     w, quadratic, points = problem
     found = descend(quadratic, points, points.nearest(w), passes=100_000)
