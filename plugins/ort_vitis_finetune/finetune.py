@@ -21,7 +21,7 @@ from ort_vitis_plugin.api import Graph
 
 from . import result_file
 from .candidates import KEEP, ONLY_BIAS, Choice, Constants, HeldOut, Problem, choose
-from .layer import Layer, layer_of
+from .layer import Layer, layer_of, with_added_bias
 from .moments import MomentSums
 from .samples import Split, drawn_columns, quotas, split
 from .settings import FinetuneSettings
@@ -29,7 +29,7 @@ from .tensor_cache import TensorCache
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -79,10 +79,12 @@ class Finetuned:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A layer as the float network and the quantized one have it."""
+    """A layer as the float network and the quantized one have it; constants by their names in both."""
 
     layer: Layer
     simulated: NodeProto
+    weights: tuple[str, str]
+    bias: tuple[str, str] | None
 
     @property
     def float_input(self) -> str:
@@ -92,9 +94,9 @@ class _Pair:
     def quantized_input(self) -> str:
         return str(self.simulated.input[self.layer.data])
 
-    def names(self, at: int) -> tuple[str, str]:
-        """One input's name in both networks."""
-        return self.layer.node.input[at], self.simulated.input[at]
+    @property
+    def constants(self) -> list[tuple[str, str]]:
+        return [self.weights, *([self.bias] if self.bias is not None else [])]
 
 
 def finetune(
@@ -182,28 +184,36 @@ class _Work:
                 result.interrupted = True
         return result
 
-    def _find(self) -> Iterable[_Pair]:
+    def _find(self) -> Iterator[_Pair]:
         simulated = {node.name: node for node in self._quantized if node.name}
         shapes = {name: tuple(tensor.dims) for name, tensor in self._floats.initializers.items()}
         place = {node.name: number for number, node in enumerate(self._quantized.sorted()) if node.name}
         nodes = [node for node in self._floats if node.name in simulated]
         for node in sorted(nodes, key=lambda node: place[node.name]):
-            layer = layer_of(node, shapes)
-            other = simulated[node.name]
-            if isinstance(layer, str):
+            layer, other = layer_of(node, shapes), simulated[node.name]
+            if isinstance(layer, str) or other.op_type != node.op_type:
                 continue
-            if other.op_type != node.op_type or other.input[layer.constant] not in self._grids:
+            weights = (node.input[layer.constant], other.input[layer.constant])
+            if weights[1] not in self._grids:
                 continue
-            reason = self._refusal(layer, other)
+            add = self._floats.sole_consumer(node.output[0])
+            if node.op_type == "MatMul" and add is not None and add.op_type == "Add" and add.name in simulated:
+                layer = with_added_bias(layer, add, shapes)
+            bias = None
+            if layer.bias_node is not None:
+                bias = (layer.bias_node.input[layer.bias_at], simulated[layer.bias_node.name].input[layer.bias_at])
+            pair = _Pair(layer, other, weights, bias)
+            reason = self._refusal(pair)
+            if bias is not None and reason and layer.bias_node is not node:
+                pair = _Pair(replace(layer, bias_node=None), other, weights, None)  # the Add is none of its business
+                reason = self._refusal(pair)
             if reason:
                 self._declined.append(LayerResult(node.name, KEEP, math.nan, math.nan, reason))
-                continue
-            yield _Pair(layer, other)
+            else:
+                yield pair
 
-    def _refusal(self, layer: Layer, simulated: NodeProto) -> str:
-        names = [*zip(layer.node.input, simulated.input, strict=False)]
-        own = [names[layer.constant], *([names[2]] if layer.has_bias else [])]
-        for ours, theirs in own:
+    def _refusal(self, pair: _Pair) -> str:
+        for ours, theirs in pair.constants:
             if self._floats.sole_consumer(ours) is None or self._quantized.sole_consumer(theirs) is None:
                 return f"others read {ours} too"
             if theirs not in self._quantized.initializers:
@@ -211,16 +221,15 @@ class _Work:
         return ""
 
     def _problem(self, pair: _Pair) -> Problem:
-        ours, theirs = pair.names(pair.layer.constant)
-        grid = self._grids[theirs]
-        weights, rounded = self._floats.array(ours), self._quantized.array(theirs)
+        grid = self._grids[pair.weights[1]]
+        weights, rounded = self._floats.array(pair.weights[0]), self._quantized.array(pair.weights[1])
         assert weights is not None
         assert rounded is not None
         bias = now = None
         bias_grid = None
-        if pair.layer.has_bias:
-            ours, theirs = pair.names(2)
-            bias, now, bias_grid = self._floats.array(ours), self._quantized.array(theirs), self._grids.get(theirs)
+        if pair.bias is not None:
+            bias, now = self._floats.array(pair.bias[0]), self._quantized.array(pair.bias[1])
+            bias_grid = self._grids.get(pair.bias[1])
         return Problem(
             pair.layer,
             weights.astype(np.float32),
@@ -262,13 +271,13 @@ class _Work:
     def _take(self, pair: _Pair, choice: Choice, walk: Walk, result: Finetuned) -> None:
         if choice.name == KEEP:
             return
-        ours, theirs = pair.names(pair.layer.constant)
         constants = choice.constants
         if choice.name not in ONLY_BIAS:
+            ours, theirs = pair.weights
             result.codes[ours], result.weights[ours] = constants.codes, constants.weights
             walk.replace(theirs, constants.weights)
-        if constants.bias is not None:
-            ours, theirs = pair.names(2)
+        if constants.bias is not None and pair.bias is not None:
+            ours, theirs = pair.bias
             result.biases[ours] = constants.bias
             walk.replace(theirs, constants.bias)
 
@@ -298,7 +307,7 @@ class _Judge:
             "fine-tuning made the held-out error %.3g -> %.3g; the first %d of %d layers stay",
             *(result.before, result.after, len(kept), len(pairs)),
         )
-        names = {name for pair in kept for name in pair.layer.node.input}
+        names = {ours for pair in kept for ours, _ in pair.constants}
         for table in (result.codes, result.weights, result.biases):
             for name in [name for name in table if name not in names]:
                 del table[name]
@@ -313,7 +322,7 @@ class _Judge:
         graph = Graph(self._simulated)
         found = {**result.weights, **result.biases}
         for pair in pairs:
-            for ours, theirs in zip(pair.layer.node.input, pair.simulated.input, strict=False):
+            for ours, theirs in pair.constants:
                 if ours in found:
                     graph.put_initializer(numpy_helper.from_array(np.ascontiguousarray(found[ours]), theirs))
         return graph.to_model()

@@ -7,7 +7,7 @@ Conv, ConvTranspose, Gemm and MatMul are told apart here and nowhere else.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,18 +27,16 @@ OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 class Layer:
     """One node, and the shape of its constant.
 
-    ``data`` and ``constant`` are the places of x and W among the node's inputs.
+    ``data`` and ``constant`` are the places of x and W among the node's inputs; b is input ``bias_at`` of
+    ``bias_node``: of the node itself, or of an Add behind a MatMul.
     """
 
     node: NodeProto
     shape: tuple[int, ...]
     data: int = 0
     constant: int = 1
-
-    @property
-    def has_bias(self) -> bool:
-        """Whether a third input adds one number per output."""
-        return self.node.op_type != "MatMul" and len(self.node.input) > 2 and bool(self.node.input[2])
+    bias_node: NodeProto | None = None
+    bias_at: int = 2
 
     @property
     def groups(self) -> int:
@@ -51,6 +49,11 @@ class Layer:
     def width(self) -> int:
         """K: how many weights each output has."""
         return int(self.rows(np.broadcast_to(np.float32(0), self.shape)).shape[2])
+
+    @property
+    def outputs(self) -> int:
+        """How many rows W has in all groups."""
+        return math.prod(self.shape) // self.width
 
     def rows(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of the constant's shape as W [group, output, K]."""
@@ -142,11 +145,23 @@ def layer_of(node: NodeProto, constants: dict[str, tuple[int, ...]]) -> Layer | 
     if node.op_type == "Gemm" and (attribute(node, "alpha", 1.0) != 1.0 or attribute(node, "beta", 1.0) != 1.0):
         return "alpha or beta is not 1"
     layer = Layer(node, shape, data, constant)
-    if layer.has_bias:
-        bias = constants.get(node.input[2])
-        outputs = layer.rows(np.broadcast_to(np.float32(0), shape)).shape[:2]
-        if bias is None:
-            return "its bias is not constant"
-        if math.prod(bias) != math.prod(outputs) or (len(bias) > 1 and bias[-1] != math.prod(outputs)):
-            return f"a bias of shape {list(bias)}"
+    if node.op_type == "MatMul" or len(node.input) < 3 or not node.input[2]:
+        return layer
+    bias = constants.get(node.input[2])
+    if bias is None:
+        return "its bias is not constant"
+    if math.prod(bias) != layer.outputs or (len(bias) > 1 and bias[-1] != layer.outputs):
+        return f"a bias of shape {list(bias)}"
+    return replace(layer, bias_node=node)
+
+
+def with_added_bias(layer: Layer, add: NodeProto, constants: dict[str, tuple[int, ...]]) -> Layer:
+    """The MatMul with the Add behind it as its bias, where that adds one constant per output; else as it is."""
+    for at, name in enumerate(add.input):
+        bias = constants.get(name)
+        if bias is None or layer.groups != 1 or math.prod(bias) != layer.outputs:
+            continue
+        along_outputs = bias[-1:] == (layer.outputs,) if layer.constant else bias[-2:] == (layer.outputs, 1)
+        if along_outputs:
+            return replace(layer, bias_node=add, bias_at=at)
     return layer

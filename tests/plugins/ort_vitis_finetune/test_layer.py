@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from ort_vitis_finetune.layer import Layer, layer_of
+from ort_vitis_finetune.layer import Layer, layer_of, with_added_bias
 from ort_vitis_plugin.testing import run_model
 
 Array = np.ndarray[Any, Any]
@@ -190,3 +190,26 @@ def test_what_is_no_layer_says_why(node: Any, shapes: dict[str, tuple[int, ...]]
     found = layer_of(node, shapes)
     assert isinstance(found, str)
     assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("w", "left", "bias", "is_bias"),
+    [
+        ((5, 3), False, (3,), True),
+        ((5, 3), False, (1, 1, 3), True),
+        ((5, 3), False, (3, 1), False),
+        ((5, 3), False, (1,), False),
+        ((2, 5, 3), False, (6,), False),
+        ((3, 5), True, (3, 1), True),
+        ((3, 5), True, (3,), False),
+    ],
+    ids=str,
+)
+def test_an_add_behind_a_matmul_is_its_bias_where_it_adds_one_number_per_output(
+    w: tuple[int, ...], left: bool, bias: tuple[int, ...], is_bias: bool
+) -> None:
+    layer = as_layer("MatMul", np.zeros(w, np.float32), left=left)
+    add = helper.make_node("Add", ["b", "y"], ["z"])
+    found = with_added_bias(layer, add, {"b": bias})
+    assert (found.bias_node is add) == is_bias
+    assert found.bias_at == (0 if is_bias else 2)
