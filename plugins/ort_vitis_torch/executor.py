@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from onnx import ModelProto, NodeProto, TensorProto
 from torch import Tensor, nn
 

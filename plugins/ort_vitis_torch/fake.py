@@ -1,7 +1,7 @@
 """Values in float that are exactly those of codes: x -> (saturate(round(x / s) + z) - z) * s, ties to the even code.
 
-A power-of-two step 2^-p makes this exact in float32. The gradient of x passes where its code does not saturate. TQT
-(Jain et al., Trained Quantization Thresholds, arXiv 1903.08066) learns a threshold t, with s = 2^ceil(log2 t) / 2^(b-1):
+A power-of-two step 2^-p makes this exact in float32. The gradient of x passes where its code does not saturate.
+TQT (Jain et al., arXiv 1903.08066) learns a threshold t, with s = 2^ceil(log2 t) / 2^(b-1):
 
     dy / d log2 t = s ln 2 * { round(x / s) - x / s   inside,   qmin - z  below,   qmax - z  above }
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from onnx import ModelProto, NodeProto
 
 from .errors import ExportError
-from .stubs import BEGIN, DOMAIN, END
+from .stubs import BEGIN, DOMAIN
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,10 @@ def average_pool(attributes: Attributes) -> Function:
         kernel, strides, dilations, begin, end = _window(attributes, x)
         rank = len(kernel)
         reach = _ceiling(attributes, x) if ceil_mode else [0] * rank
-        if begin == end and not any(reach) and all(d == 1 for d in dilations):
-            if all(2 * b <= k for b, k in zip(begin, kernel, strict=True)):
-                result: Tensor = _AVERAGE[rank](x, kernel, strides, begin, False, counts_pads)
-                return result
+        plain = begin == end and not any(reach) and all(d == 1 for d in dilations)
+        if plain and all(2 * b <= k for b, k in zip(begin, kernel, strict=True)):
+            result: Tensor = _AVERAGE[rank](x, kernel, strides, begin, False, counts_pads)
+            return result
         return _sums(x, kernel, strides, dilations, (begin, end, reach), counts_pads=counts_pads)
 
     return pooled

@@ -25,6 +25,8 @@ def _extreme(name: str) -> Callable[[Tensor, tuple[int, ...], bool], Tensor]:
     def found(x: Tensor, axes: tuple[int, ...], keep: bool) -> Tensor:
         if x.numel():
             return find(x, axes, keep)
+        if x.dtype is torch.bool:
+            return x.all(axes[0], keep) if name == "min" else x.any(axes[0], keep)
         if x.is_floating_point():
             worst: float = -math.inf if name == "max" else math.inf
         else:
@@ -91,7 +93,7 @@ def cum_sum(attributes: Attributes) -> Function:
     def summed(x: Tensor, axis: Tensor) -> Tensor:
         at = int(axis.item())
         y = x.flip(at) if reverse else x
-        total = y.cumsum(at)
+        total = y.cumsum(at, dtype=y.dtype)
         total = total - y if exclusive else total
         return total.flip(at) if reverse else total
 
