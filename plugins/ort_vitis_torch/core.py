@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 import ort_vitis_plugin
-from ort_vitis_plugin.api import Report, array_of
+from ort_vitis_plugin.api import QuantType, Report, array_of
 
+from .errors import ConfigError
 from .regions import Regions
 from .slots import Slot
 
 Feed = dict[str, NDArray[Any]]
+
+# Nothing is measured, corrected or spared once more where scales and codes are given.
+PLAIN: Mapping[str, Any] = {"SelfCheck": False, "BiasCorrection": False, "AvoidSaturation": False}
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,39 @@ class Settings:
     def with_options(self, **options: Any) -> Settings:
         return replace(self, options={**self.options, **options})
 
+    def with_layers(self, model: ModelProto, layers: Sequence[Mapping[str, Any]]) -> Settings:
+        """Settings with types of their own for the tensors of some layers of the graph."""
+        overrides: dict[str, Any] = {}
+        for layer in sorted(layers, key=lambda each: "layer_name" in each):
+            overrides.update(_layer_overrides(model, layer))
+        return self.with_options(TensorQuantOverrides=overrides) if overrides else self
+
     def as_keywords(self) -> dict[str, Any]:
         return {**self.arguments, "extra_options": dict(self.options)}
+
+
+def _layer_overrides(model: ModelProto, layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides for the weights and outputs of the nodes that an entry of layer_quantize_config names."""
+    key, wanted = next((key, str(layer[key])) for key in ("layer_name", "layer_type") if key in layer)
+    nodes = [node for node in model.graph.node if _is_named(node, key, wanted)]
+    if not nodes:
+        raise ConfigError(f"layer_quantize_config: no node of the graph has {key}={wanted!r}; names are those of ONNX")
+    overall, single = layer.get("overall_quantize_config", {}), layer.get("tensor_quantize_config", {})
+    constants = {tensor.name for tensor in model.graph.initializer}
+    found: dict[str, Any] = {}
+    for node in nodes:
+        for kind, names in (("weights", node.input[1:2]), ("activation", node.output[:1])):
+            bits = {**overall, **single.get(kind, {})}.get("bit_width", 8)
+            for name in names:
+                if bits == 16 and (kind == "activation" or name in constants):
+                    found[name] = [{"quant_type": QuantType.QInt16}]
+    return found
+
+
+def _is_named(node: NodeProto, key: str, wanted: str) -> bool:
+    if key == "layer_type":
+        return bool(node.op_type == wanted)
+    return wanted in (node.name, node.name.strip("/").rpartition("/")[0].replace("/", "."))
 
 
 @dataclass(frozen=True)
@@ -69,19 +104,30 @@ def rewrite(
 ) -> Written:
     """Write a prepared model anew with other weights, and with the scales and zero points of ``slots``.
 
-    ``weights`` are values that codes of those scales have, so nothing is rounded once more.
+    Weights are rounded to codes by the host, as any others are.
     """
+    slots = list(slots)
+    weights = {**weights, **_saturated(weights, slots)}
     changed = ModelProto()
     changed.CopyFrom(prepared)
     for tensor in changed.graph.initializer:
         if tensor.name in weights:
-            tensor.ClearField("float_data")
-            tensor.raw_data = np.ascontiguousarray(weights[tensor.name], np.float32).tobytes()
+            tensor.CopyFrom(numpy_helper.from_array(np.asarray(weights[tensor.name], np.float32), tensor.name))
     overrides = {name: _override(slot) for slot in slots if slot.factors is None for name in slot.tensors}
     arguments = {key: value for key, value in settings.arguments.items() if key != "include_cle"}
-    settings = Settings(arguments, {**settings.options, "TensorQuantOverrides": overrides, "SelfCheck": False})
+    settings = Settings(arguments, {**settings.options, "TensorQuantOverrides": overrides, **PLAIN})
     feed = [_zeros(changed)]
     return quantize(changed, feed, settings)
+
+
+def _saturated(weights: Mapping[str, NDArray[Any]], slots: Iterable[Slot]) -> dict[str, NDArray[Any]]:
+    """Weights within the codes of their slots, which may be fewer than those of the type that stores them."""
+    found = {}
+    for slot in slots:
+        if slot.factors is None and slot.axis is None and slot.is_constant:
+            low, high = (float((limit - slot.zero_point) * slot.scale) for limit in slot.limits)
+            found.update({name: np.clip(weights[name], low, high) for name in slot.tensors if name in weights})
+    return found
 
 
 def _override(slot: Slot) -> list[dict[str, Any]]:
@@ -94,8 +140,6 @@ def _override(slot: Slot) -> list[dict[str, Any]]:
 
 
 def _zeros(model: ModelProto) -> Feed:
-    from onnx import helper
-
     constants = {tensor.name for tensor in model.graph.initializer}
     feed = {}
     for value in model.graph.input:
@@ -110,3 +154,15 @@ def float_weights(prepared: ModelProto) -> dict[str, NDArray[np.float32]]:
     """The float constants of a prepared model by name."""
     found = {tensor.name: array_of(tensor) for tensor in prepared.graph.initializer}
     return {name: array for name, array in found.items() if array.dtype == np.float32}
+
+
+def run(model: ModelProto, feed: Feed) -> list[NDArray[Any]]:
+    """The outputs of a model in onnxruntime, computed as written: no graph optimization."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    outputs: list[NDArray[Any]] = session.run(None, feed)
+    return outputs

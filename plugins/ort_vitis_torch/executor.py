@@ -38,7 +38,9 @@ VECTORS_ONLY = frozenset({"Add", "Mul"})
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
+    """A node and what computes it; ``last_uses`` are tensors that nothing reads afterwards."""
+
     node: NodeProto
     function: Any
     inputs: tuple[str, ...]
@@ -68,7 +70,7 @@ class OnnxModule(nn.Module):
             self._hold(tensor, trained=tensor.name in trained)
         self.inputs = [value.name for value in model.graph.input if not self._is_held(value.name)]
         self.outputs = [value.name for value in model.graph.output]
-        self._steps = self._plan(model)
+        self.steps = self._plan(model)
 
     def _hold(self, tensor: TensorProto, *, trained: bool) -> None:
         value = tensor_of(tensor)
@@ -85,7 +87,7 @@ class OnnxModule(nn.Module):
     def _is_held(self, name: str) -> bool:
         return name in self.parameter_names or name in self._integers
 
-    def _plan(self, model: ModelProto) -> list[_Step]:
+    def _plan(self, model: ModelProto) -> list[Step]:
         opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
         last: dict[str, int] = {}
         for at, node in enumerate(model.graph.node):
@@ -95,7 +97,7 @@ class OnnxModule(nn.Module):
             if name and name not in self.outputs and not self._is_held(name):
                 ends[at].append(name)
         return [
-            _Step(node, self._function(node, opset), tuple(node.input), tuple(node.output), tuple(ends[at]))
+            Step(node, self._function(node, opset), tuple(node.input), tuple(node.output), tuple(ends[at]))
             for at, node in enumerate(model.graph.node)
         ]
 
@@ -118,10 +120,14 @@ class OnnxModule(nn.Module):
     def values(self, tensors: Sequence[Tensor], names: Iterable[str]) -> dict[str, Tensor]:
         """The tensors of the graph of these names, for one call."""
         kept = set(names)
-        values = self._run(tensors, kept)
+        values = self._run(tensors, kept, stop=self._last_of(kept))
         return {name: values[name] for name in kept}
 
-    def _run(self, tensors: Sequence[Tensor], kept: Collection[str]) -> dict[str, Tensor]:
+    def _last_of(self, names: Collection[str]) -> int:
+        """The number of steps after which all these tensors are known."""
+        return max((at + 1 for at, step in enumerate(self.steps) if not set(names).isdisjoint(step.outputs)), default=0)
+
+    def _run(self, tensors: Sequence[Tensor], kept: Collection[str], stop: int | None = None) -> dict[str, Tensor]:
         if len(tensors) != len(self.inputs):
             raise OperatorError(
                 f"the graph takes {len(self.inputs)} tensors ({', '.join(self.inputs)}), not {len(tensors)}"
@@ -130,7 +136,7 @@ class OnnxModule(nn.Module):
         values.update(self._integers)
         for name, key in self.parameter_names.items():
             values[name] = getattr(self, key)
-        for step in self._steps:
+        for step in self.steps[:stop]:
             result = step.function(*[values[name] if name else None for name in step.inputs])
             if len(step.outputs) == 1:
                 values[step.outputs[0]] = result[0] if isinstance(result, tuple) else result

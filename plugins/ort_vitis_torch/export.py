@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import onnx
 import torch
+from numpy.typing import NDArray
 from onnx import ModelProto
 from torch import nn
 
@@ -42,6 +43,7 @@ class Exported:
     inputs: Structure
     outputs: Structure
     regions: Regions | None
+    example: tuple[NDArray[Any], ...] = ()
 
     @property
     def input_names(self) -> list[str]:
@@ -113,7 +115,8 @@ def export(
     call = _Call(clone, tensors, results, names, inputs, opset, dynamic_batch, keep_batch_norm)
     model = _strategy(exporter, call)
     regions = find_regions(model)
-    return Exported(type(module).__name__, model, inputs, outputs, regions)
+    example = tuple(tensor.numpy() for tensor in tensors)
+    return Exported(type(module).__name__, model, inputs, outputs, regions, example)
 
 
 @dataclass(frozen=True)

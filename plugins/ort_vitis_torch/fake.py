@@ -72,12 +72,13 @@ class FakeQuantizer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.enabled:
             return x
-        scale, zero = self._along(self.scale(), x), self._along(self.zero_point, x)
+        scale, zero = self.along(self.scale(), x), self.along(self.zero_point, x)
         if not torch.is_grad_enabled():
             return ((torch.round(x / scale) + zero).clamp(*self.limits) - zero) * scale
         return cast(Tensor, _Rounded.apply(x, scale.detach(), self.threshold(), zero, self.limits))
 
-    def _along(self, parameter: Tensor, x: Tensor) -> Tensor:
+    def along(self, parameter: Tensor, x: Tensor) -> Tensor:
+        """A scale or zero point, shaped to broadcast against ``x``."""
         if parameter.ndim == 0 or self.axis is None:
             return parameter.reshape(())
         return parameter.reshape([-1 if dim == self.axis % x.ndim else 1 for dim in range(x.ndim)])

@@ -7,7 +7,7 @@ Nothing is decided here. Scales, zero points and codes are those of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,11 +60,12 @@ class Slot:
 class SlottedGraph:
     """The file in float, and its slots by key. FakeQuantize nodes carry the key of their slot as their name.
 
-    ``frozen`` constants hold the values of their codes and have no node.
+    ``constants`` maps the tensors that are quantized constants to the initializers that hold their float values.
     """
 
     model: ModelProto
     slots: dict[str, Slot]
+    constants: dict[str, str]
 
 
 def slotted(written: ModelProto, weights: Mapping[str, NDArray[np.float32]] | None = None) -> SlottedGraph:
@@ -86,6 +87,7 @@ class _Reader:
         self.slots: dict[str, Slot] = {}
         self.key_of: dict[str, str] = {}
         self.added: list[TensorProto] = []
+        self.constants: dict[str, str] = {}
 
     def read(self) -> SlottedGraph:
         nodes: list[NodeProto] = []
@@ -109,7 +111,7 @@ class _Reader:
         del graph.value_info[:]
         used = {key for node in graph.node if node.domain == DOMAIN for key in [node.name]}
         self.model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-        return SlottedGraph(self.model, {key: slot for key, slot in self.slots.items() if key in used})
+        return SlottedGraph(self.model, {key: slot for key, slot in self.slots.items() if key in used}, self.constants)
 
     def _slot(self, node: NodeProto, *, is_constant: bool) -> Slot:
         """The slot of a DequantizeLinear node; those that read the same scale share it."""
@@ -162,6 +164,7 @@ class _Reader:
             return None
         slot.tensors.append(name)
         source = name if name != node.output[0] else f"{name}_float"
+        self.constants[name] = source
         given = self.weights.get(name)
         held = values if given is None or given.shape != values.shape else given
         self.added.append(numpy_helper.from_array(held.astype(np.float32), source))
@@ -177,7 +180,7 @@ class _Reader:
             bias = self.slots.get(keys[2] or "")
             if bias is None or bias.limits != _LIMITS[TensorProto.INT32] or keys[0] is None or keys[1] is None:
                 continue
-            self.slots[bias.key] = Slot(**{**vars(bias), "factors": (keys[0], keys[1])})
+            self.slots[bias.key] = replace(bias, factors=(keys[0], keys[1]))
 
 
 def _along(parameter: NDArray[np.generic], array: NDArray[np.float64], axis: int | None) -> NDArray[np.generic]:
