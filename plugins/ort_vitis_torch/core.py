@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, numpy_helper
 
 import ort_vitis_plugin
 from ort_vitis_plugin.api import QuantType, Report, array_of
@@ -100,11 +100,15 @@ def prepare(model: ModelProto, settings: Settings) -> ModelProto:
 
 
 def rewrite(
-    prepared: ModelProto, weights: Mapping[str, NDArray[Any]], slots: Iterable[Slot], settings: Settings
+    prepared: ModelProto,
+    weights: Mapping[str, NDArray[Any]],
+    slots: Iterable[Slot],
+    feeds: Sequence[Feed],
+    settings: Settings,
 ) -> Written:
     """Write a prepared model anew with other weights, and with the scales and zero points of ``slots``.
 
-    Weights are rounded to codes by the host, as any others are.
+    Weights are rounded to codes by the host, as any others are. ``feeds`` only let it see every tensor once.
     """
     slots = list(slots)
     weights = {**weights, **_saturated(weights, slots)}
@@ -116,8 +120,7 @@ def rewrite(
     overrides = {name: _override(slot) for slot in slots if slot.factors is None for name in slot.tensors}
     arguments = {key: value for key, value in settings.arguments.items() if key != "include_cle"}
     settings = Settings(arguments, {**settings.options, "TensorQuantOverrides": overrides, **PLAIN})
-    feed = [_zeros(changed)]
-    return quantize(changed, feed, settings)
+    return quantize(changed, feeds[:1], settings)
 
 
 def _saturated(weights: Mapping[str, NDArray[Any]], slots: Iterable[Slot]) -> dict[str, NDArray[Any]]:
@@ -137,17 +140,6 @@ def _override(slot: Slot) -> list[dict[str, Any]]:
     if slot.axis is not None:
         listed[0]["axis"] = slot.axis
     return listed
-
-
-def _zeros(model: ModelProto) -> Feed:
-    constants = {tensor.name for tensor in model.graph.initializer}
-    feed = {}
-    for value in model.graph.input:
-        if value.name not in constants:
-            kind = value.type.tensor_type
-            shape = [dim.dim_value if dim.dim_value > 0 else 1 for dim in kind.shape.dim]
-            feed[value.name] = np.zeros(shape, helper.tensor_dtype_to_np_dtype(kind.elem_type))
-    return feed
 
 
 def float_weights(prepared: ModelProto) -> dict[str, NDArray[np.float32]]:

@@ -7,8 +7,8 @@ Integer tensors (shapes, axes, indices) stay on the CPU, where Python reads them
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto
@@ -71,6 +71,7 @@ class OnnxModule(nn.Module):
         self.inputs = [value.name for value in model.graph.input if not self._is_held(value.name)]
         self.outputs = [value.name for value in model.graph.output]
         self.steps = self._plan(model)
+        self._derived: dict[str, Callable[[], Tensor]] = {}
 
     def _hold(self, tensor: TensorProto, *, trained: bool) -> None:
         value = tensor_of(tensor)
@@ -106,8 +107,19 @@ class OnnxModule(nn.Module):
             return self.slots[node.name]
         return function_of(node, opset)
 
+    def derive(self, initializer: str, function: Callable[[], Tensor]) -> None:
+        """Compute an initializer anew in every call, instead of holding it; it is then no parameter any more."""
+        delattr(self, self.parameter_names.pop(initializer))
+        self._derived[initializer] = function
+
+    def replace(self, node_name: str, function: Callable[..., Any]) -> None:
+        """Let a function of the node's inputs compute a node."""
+        self.steps = [replace(step, function=function) if step.node.name == node_name else step for step in self.steps]
+
     def parameter(self, initializer: str) -> Tensor:
         """The tensor that an initializer of the graph became."""
+        if initializer in self._derived:
+            return self._derived[initializer]()
         if initializer in self._integers:
             return self._integers[initializer]
         held: Tensor = getattr(self, self.parameter_names[initializer])
@@ -136,6 +148,8 @@ class OnnxModule(nn.Module):
         values.update(self._integers)
         for name, key in self.parameter_names.items():
             values[name] = getattr(self, key)
+        for name, function in self._derived.items():
+            values[name] = function()
         for step in self.steps[:stop]:
             result = step.function(*[values[name] if name else None for name in step.inputs])
             if len(step.outputs) == 1:

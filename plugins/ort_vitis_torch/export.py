@@ -177,7 +177,8 @@ def _torchscript(call: _Call) -> ModelProto:
         )
         if batched
     }
-    training = torch.onnx.TrainingMode.TRAINING if call.keep_batch_norm else torch.onnx.TrainingMode.EVAL
+    # PRESERVE leaves the module in evaluation mode and, unlike EVAL, does not fold BatchNormalization.
+    training = torch.onnx.TrainingMode.PRESERVE if call.keep_batch_norm else torch.onnx.TrainingMode.EVAL
     with _flat(call), _quiet():
         try:
             torch.onnx.export(

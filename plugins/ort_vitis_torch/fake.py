@@ -116,10 +116,16 @@ class FloatScale(FakeQuantizer):
 
 
 class TQT(FakeQuantizer):
-    """A learned power-of-two step: ``log_threshold`` is the parameter, p = b - 1 - ceil(log_threshold)."""
+    """A learned power-of-two step: ``log_threshold`` is the parameter, p = b - 1 - ceil(log_threshold).
 
-    def __init__(self, position: int, zero_point: int = 0, limits: Limits = (-128, 127)) -> None:
+    ``highest`` is a value beyond which the highest code never reaches.
+    """
+
+    def __init__(
+        self, position: int, zero_point: int = 0, limits: Limits = (-128, 127), highest: float | None = None
+    ) -> None:
         super().__init__(zero_point, limits)
+        self.highest = highest
         self.shift = math.ceil(math.log2(limits[1] - limits[0] + 1)) - 1
         self.frozen = False
         self.log_threshold = nn.Parameter(torch.tensor(0.0))
@@ -131,14 +137,18 @@ class TQT(FakeQuantizer):
             self.log_threshold.fill_(self.shift - position - INSIDE)
 
     def scale(self) -> Tensor:
-        return torch.exp2(torch.ceil(self.log_threshold.detach()) - self.shift)
+        scale = torch.exp2(torch.ceil(self.log_threshold.detach()) - self.shift)
+        if self.highest is None:
+            return scale
+        reach = self.highest / (self.limits[1] - self.zero_point)
+        return torch.minimum(scale, torch.exp2(torch.floor(torch.log2(reach))))
 
     def threshold(self) -> Tensor | None:
         return None if self.frozen else self.log_threshold
 
     @property
     def position(self) -> int:
-        return self.shift - math.ceil(float(self.log_threshold.detach()))
+        return round(-math.log2(float(self.scale())))
 
 
 class Int32Bias(nn.Module):

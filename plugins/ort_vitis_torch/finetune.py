@@ -99,7 +99,7 @@ def finetune(
     if not after < before:
         return core.Written(written, core.Report())
     moved = {name: _numpy(quantized.parameter(held)) for name, held in graph.constants.items() if name in weights}
-    return core.rewrite(prepared, moved, graph.slots.values(), settings)
+    return core.rewrite(prepared, moved, graph.slots.values(), feeds, settings)
 
 
 def _numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -148,7 +148,7 @@ def _layers(graph: SlottedGraph, quantized: OnnxModule, reference: OnnxModule) -
         for name in node.input:
             readers.setdefault(name, []).append(node)
     known = {name for node in reference.model.graph.node for name in node.output}
-    held = {initializer for initializer in graph.constants.values()}
+    held = set(graph.constants.values())
     found = []
     for step in quantized.steps:
         node = step.node
@@ -183,7 +183,7 @@ def _layers(graph: SlottedGraph, quantized: OnnxModule, reference: OnnxModule) -
 def _end(
     node: NodeProto, readers: Mapping[str, list[NodeProto]], quantized: OnnxModule, graph: SlottedGraph
 ) -> tuple[NodeProto | None, tuple[float, float], str]:
-    """The activation behind a layer, the range of the quantizer behind that, and what the float net calls its result."""
+    """The activation behind a layer, the range of the quantizer behind that, and the result's name in the float net."""
     end: NodeProto | None = None
     name = node.output[0]
     following = readers.get(name, [])

@@ -34,8 +34,9 @@ def quantizers(slots: Mapping[str, Slot], *, trainable: bool = False) -> dict[st
 def _quantizer(slot: Slot, *, trainable: bool) -> FakeQuantizer:
     if slot.scale.ndim or not slot.is_power_of_two:
         return FloatScale(slot.scale, slot.zero_point, slot.limits, slot.axis)
-    kind = TQT if trainable else FixedPow2
-    return kind(slot.position, int(slot.zero_point), slot.limits)
+    if trainable:
+        return TQT(slot.position, int(slot.zero_point), slot.limits, slot.highest)
+    return FixedPow2(slot.position, int(slot.zero_point), slot.limits)
 
 
 def slot_of(slot: Slot, quantizer: nn.Module) -> Slot:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,13 +44,15 @@ def _narrowed(slot: Slot, arrays: list[NDArray[Any]], bits: int) -> Slot:
     return replace(slot, scale=scale, zero_point=zero, limits=limits_of(bits), axis=None)
 
 
-def narrowed(written: core.Written, prepared: ModelProto, bits: int, settings: core.Settings) -> core.Written:
+def narrowed(
+    written: core.Written, prepared: ModelProto, bits: int, feeds: Sequence[core.Feed], settings: core.Settings
+) -> core.Written:
     """The written model with weights of that many bits."""
     if bits >= BYTE:
         return written
     weights = core.float_weights(prepared)
     slots = narrowed_slots(slotted(written.model, weights).slots, weights, bits)
-    return core.rewrite(prepared, weights, slots.values(), settings)
+    return core.rewrite(prepared, weights, slots.values(), feeds, settings)
 
 
 def limited(graph: SlottedGraph, bits: int) -> SlottedGraph:

@@ -30,7 +30,7 @@ from .modules import GraphModel
 from .narrow import narrowed
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import slotted
-from .structure import as_arguments
+from .structure import as_arguments, as_array
 from .written_file import write_model
 
 log = logging.getLogger(__name__)
@@ -48,16 +48,10 @@ class CalibrationModel(nn.Module):
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = self._exported.tensors(arguments, keywords)
-        arrays = [_array(tensor) for tensor in tensors]
+        arrays = [as_array(tensor) for tensor in tensors]
         self.feeds.append(dict(zip(self._exported.input_names, arrays, strict=True)))
         with torch.no_grad():
             return self.module(*arguments)
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    tensor = tensor.detach().cpu()
-    array: np.ndarray[Any, Any] = (tensor.float() if tensor.is_floating_point() else tensor).numpy().copy()
-    return array
 
 
 class TorchQuantizer:
@@ -190,7 +184,7 @@ class TorchQuantizer:
         return path
 
     def export_torch_script(self, output_dir: str | Path | None = None, verbose: bool = False) -> Path:
-        """Write ``<Model>_int.pt``, which torch.jit.load reads without this package; for the batch of ``input_args``."""
+        """Write ``<Model>_int.pt`` for the batch of ``input_args``; torch.jit.load reads it without this package."""
         model = self._quantized()
         example = [torch.from_numpy(array) for array in _example(self._exported)]
         with warnings.catch_warnings(), torch.no_grad():
@@ -228,7 +222,7 @@ class TorchQuantizer:
             written = core.quantize(self._exported.model, feeds, self._settings)
             if self._config.weight_bits < 8:
                 prepared = core.prepare(self._exported.model, self._settings)
-                written = narrowed(written, prepared, self._config.weight_bits, self._settings)
+                written = narrowed(written, prepared, self._config.weight_bits, feeds, self._settings)
             self._written = written.model
         return self._written
 

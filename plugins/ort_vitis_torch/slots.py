@@ -6,6 +6,7 @@ Nothing is decided here. Scales, zero points and codes are those of the file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,9 @@ from .errors import OperatorError
 DOMAIN = "ort_vitis_torch.slots"
 CODES = "_quantized"
 
+# Where a file keeps the bounds of activations that its codes' own saturation replaced: {tensor: [low, high]}.
+SATURATION = "ort_vitis_plugin.saturation"
+
 _LIMITS = {
     TensorProto.INT4: (-8, 7),
     TensorProto.UINT4: (0, 15),
@@ -33,8 +37,12 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Slot:
-    """Scale and zero point of the tensors that share them. ``factors`` are the slots of input and weight of a bias
-    whose scale is their product (then its own scale only repeats it)."""
+    """Scale and zero point of the tensors that share them.
+
+    ``factors`` are the slots of input and weight of a bias whose scale is their product (its own scale repeats it).
+    ``highest`` is the upper bound of an activation that the saturation of these codes stands for: they must not
+    reach beyond it.
+    """
 
     key: str
     scale: NDArray[np.float32]
@@ -44,6 +52,7 @@ class Slot:
     is_constant: bool = False
     tensors: list[str] = field(default_factory=list)
     factors: tuple[str, str] | None = None
+    highest: float | None = None
 
     @property
     def is_power_of_two(self) -> bool:
@@ -72,7 +81,8 @@ def slotted(written: ModelProto, weights: Mapping[str, NDArray[np.float32]] | No
     """Turn the native pairs of ``written`` into slots.
 
     Without ``weights`` constants are frozen to the values of their codes. With ``weights``, floats by tensor name,
-    they pass through slots of their own; constants without an entry there keep the values of their codes.
+    they pass through slots of their own; constants without an entry there keep the values of their codes. Then
+    activations that the file leaves to saturation are nodes again, because scales may change.
     """
     return _Reader(written, weights).read()
 
@@ -104,6 +114,7 @@ class _Reader:
         graph.node.extend(nodes)
         if self.weights is not None:
             self._tie_biases()
+            self._restore_clips()
         graph.initializer.extend(self.added)
         read = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
         for tensor in [tensor for tensor in graph.initializer if tensor.name not in read]:
@@ -112,6 +123,26 @@ class _Reader:
         used = {key for node in graph.node if node.domain == DOMAIN for key in [node.name]}
         self.model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
         return SlottedGraph(self.model, {key: slot for key, slot in self.slots.items() if key in used}, self.constants)
+
+    def _restore_clips(self) -> None:
+        listed = next((entry.value for entry in self.model.metadata_props if entry.key == SATURATION), "{}")
+        for tensor, bounds in json.loads(listed).items():
+            at = next((at for at, node in enumerate(self.model.graph.node) if tensor in node.output), None)
+            if at is None:
+                continue
+            if bounds[1] is not None:
+                for key, slot in self.slots.items():
+                    if tensor in slot.tensors:
+                        self.slots[key] = replace(slot, highest=bounds[1])
+            node = self.model.graph.node[at]
+            free = f"{tensor}_unclipped"
+            node.output[:] = [free if name == tensor else name for name in node.output]
+            clip = helper.make_node("Clip", [free], [tensor], f"{tensor}_Clip")
+            for side, bound in zip(("min", "max"), bounds, strict=True):
+                clip.input.append(f"{tensor}_{side}" if bound is not None else "")
+                if bound is not None:
+                    self.added.append(numpy_helper.from_array(np.array(bound, np.float32), f"{tensor}_{side}"))
+            self.model.graph.node.insert(at + 1, clip)
 
     def _slot(self, node: NodeProto, *, is_constant: bool) -> Slot:
         """The slot of a DequantizeLinear node; those that read the same scale share it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch.utils import _pytree as pytree
 
 from .errors import ExportError
@@ -53,3 +54,10 @@ def input_names(module: torch.nn.Module, arguments: tuple[Any, ...]) -> list[str
         is_alone = isinstance(value, torch.Tensor)
         names += [parameter if is_alone else f"{parameter}_{at}" for at in range(len(tensors))]
     return names
+
+
+def as_array(tensor: torch.Tensor) -> NDArray[Any]:
+    """A copy of a tensor's values as onnxruntime takes them: floats in float32."""
+    tensor = tensor.detach().cpu()
+    array: NDArray[Any] = (tensor.float() if tensor.is_floating_point() else tensor).numpy().copy()
+    return array
