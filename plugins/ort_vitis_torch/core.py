@@ -158,3 +158,10 @@ def run(model: ModelProto, feed: Feed) -> list[NDArray[Any]]:
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     outputs: list[NDArray[Any]] = session.run(None, feed)
     return outputs
+
+
+def forecast(model: ModelProto, target: str) -> list[tuple[str, str, str | None]]:
+    """For each node of the prepared model its name, its operator, and why the device does not take it (None: it does)."""
+    from ort_vitis_plugin.forecast import forecast as placements
+
+    return [(each.node, each.op_type, each.reason) for each in placements(model, target)]
