@@ -70,6 +70,4 @@ def load_vai_ops(*arguments: Any, **keywords: Any) -> None:
 
 def register_custom_op(op_type: str, attrs_list: Any = None) -> None:
     """Refused: an operator is registered with what computes it."""
-    raise RefusedError(
-        f"register_custom_op({op_type!r}): use ort_vitis_torch.operator({op_type!r}, domain=...) instead"
-    )
+    raise RefusedError(f"register_custom_op({op_type!r}): use ort_vitis_torch.operator({op_type!r}, domain=...)")

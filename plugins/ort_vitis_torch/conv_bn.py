@@ -58,9 +58,9 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
             continue
         values = [torch.from_numpy(array_of(constants[name]).copy()) for name in names]
         weight, bias = values[0], values[1] if len(node.input) > 2 else None
-        found[node.name] = Pair(
-            node, weight, bias, *values[-4:], float(attribute(norm, "epsilon", 1e-5)), node.op_type == "ConvTranspose"
-        )
+        gamma, beta, mean, variance = values[-4:]
+        epsilon, is_transposed = float(attribute(norm, "epsilon", 1e-5)), node.op_type == "ConvTranspose"
+        found[node.name] = Pair(node, weight, bias, gamma, beta, mean, variance, epsilon, is_transposed)
     return found
 
 

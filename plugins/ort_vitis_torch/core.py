@@ -81,7 +81,7 @@ class Written:
     """A quantized model and what was done to make it."""
 
     model: ModelProto
-    report: Report
+    report: Report = field(default_factory=Report)
 
 
 def quantize(model: ModelProto, feeds: Sequence[Feed], settings: Settings) -> Written:
@@ -161,7 +161,7 @@ def run(model: ModelProto, feed: Feed) -> list[NDArray[Any]]:
 
 
 def forecast(model: ModelProto, target: str) -> list[tuple[str, str, str | None]]:
-    """For each node of the prepared model its name, its operator, and why the device does not take it (None: it does)."""
+    """Name and operator of every node of the prepared model, and why the device does not take it, or None."""
     from ort_vitis_plugin.forecast import forecast as placements
 
     return [(each.node, each.op_type, each.reason) for each in placements(model, target)]

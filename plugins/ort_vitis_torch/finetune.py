@@ -97,7 +97,7 @@ def finetune(
     after = data.network_error()
     log.info("fast fine-tuning: held-out error of the outputs %.4g -> %.4g", before, after)
     if not after < before:
-        return core.Written(written, core.Report())
+        return core.Written(written)
     moved = {name: _numpy(quantized.parameter(held)) for name, held in graph.constants.items() if name in weights}
     return core.rewrite(prepared, moved, graph.slots.values(), feeds, settings)
 
@@ -268,7 +268,7 @@ def _adaquant(
     found: Candidates = []
     for number, (x, y) in enumerate(_batches(data, o)):
         optimizer.zero_grad()
-        (results(x, layer.weight_slot(w), b) - y).square().mean().backward()  # type: ignore[no-untyped-call]
+        (results(x, layer.weight_slot(w), b) - y).square().mean().backward()
         optimizer.step()
         schedule.step()
         if number % max(o.iterations // 4, 1) == 0 or number == o.iterations - 1:
@@ -305,7 +305,7 @@ def _adaround(
             power = FLATTEST + (STEEPEST - FLATTEST) * (1 + np.cos(np.pi * (done - WARM) / (1 - WARM))) / 2
             loss = loss + REGULARIZATION * (1 - (2 * up - 1).abs().pow(power)).sum()
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
     hard = (base + (v > 0).to(base.dtype)) * scale
     return [(hard.detach(), None if b is None else b.detach())]

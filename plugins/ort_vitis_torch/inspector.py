@@ -98,15 +98,13 @@ def _source_lines(module: nn.Module, arguments: tuple[Any, ...]) -> dict[str, st
 
     def called(name: str) -> None:
         frame = sys._getframe(1)
-        while frame is not None and (
-            frame.f_code.co_filename.startswith(TORCH) or frame.f_code.co_filename == __file__
-        ):
+        while frame is not None and frame.f_code.co_filename.startswith((TORCH, __file__)):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None:
             found.setdefault(name, f"{os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}")
 
     hooks = [
-        part.register_forward_pre_hook(lambda *_, name=name: called(name))  # type: ignore[misc]
+        part.register_forward_pre_hook(lambda *_, name=name: called(name))
         for name, part in module.named_modules()
         if name
     ]

@@ -64,4 +64,4 @@ class GraphModel(nn.Module):
     def enable(self, *, quantizers: bool) -> None:
         """Quantize, or compute in float."""
         for module in self.graph.slots.values():
-            module.enabled = quantizers  # type: ignore[assignment]
+            module.enabled = quantizers

@@ -16,6 +16,8 @@ import torch
 from onnx import ModelProto
 from torch import Tensor, nn
 
+from ort_vitis_plugin.api import Report
+
 from . import core
 from .config import QuantConfig, configured
 from .conv_bn import ConvBN, pairs
@@ -158,8 +160,8 @@ class QatProcessor:
         self._device = torch.device(device) if device is not None else where
         self._prepared = core.prepare(self.exported.model, self._settings)
         self._written: ModelProto | None = None
-        self._trainable: TrainableModel | None = None
-        self.report = core.Report()
+        self._folder = Path("qat_result")
+        self.report = Report()
 
     def trainable_model(self, calib_dir: str | Path = "", allow_reused_module: bool = True) -> TrainableModel:
         """The model to train. ``calib_dir`` holds what ``torch_quantizer`` calibrated, as the positions to start at;
@@ -177,9 +179,9 @@ class QatProcessor:
         else:
             example = dict(zip(self.exported.input_names, self.exported.example, strict=True))
             graph = self.slotted_for([example])
-        model = TrainableModel(self, graph, started=bool(calib_dir)).to(self._device)
-        self._trainable = model
-        return model.train()
+        model = TrainableModel(self, graph, started=bool(calib_dir))
+        model.to(self._device).train()
+        return model
 
     def slotted_for(self, feeds: list[core.Feed]) -> SlottedGraph:
         """The graph with slots at the positions that these samples give."""
@@ -250,7 +252,9 @@ class QatProcessor:
         return write_model(written, folder / f"{self.exported.name}.onnx")
 
     def _deployable(self, written: ModelProto) -> GraphModel:
-        return GraphModel(self.exported, slotted(written)).eval().to(self._device)
+        model = GraphModel(self.exported, slotted(written))
+        model.to(self._device).eval()
+        return model
 
     def _calibrated(self, folder: Path) -> ModelProto:
         info = QuantInfo.load(folder)
@@ -271,7 +275,7 @@ def _reused(module: nn.Module, arguments: tuple[Any, ...]) -> list[str]:
     """Modules with parameters that one call of the whole calls more than once."""
     calls: Counter[str] = Counter()
     hooks = [
-        part.register_forward_hook(lambda *_, name=name: calls.update([name]))  # type: ignore[misc]
+        part.register_forward_hook(lambda *_, name=name: calls.update([name]))
         for name, part in module.named_modules()
         if name and any(True for _ in part.parameters(recurse=False))
     ]

@@ -227,7 +227,9 @@ class TorchQuantizer:
         return self._written
 
     def _quantized(self) -> GraphModel:
-        return GraphModel(self._exported, slotted(self._calibrated())).eval().to(self._device)
+        model = GraphModel(self._exported, slotted(self._calibrated()))
+        model.to(self._device).eval()
+        return model
 
     def _load(self) -> ModelProto:
         path = self._output_dir / f"{self._exported.name}.onnx"
@@ -345,8 +347,8 @@ def _mode(quant_mode: str | int) -> str:
 def _device(device: torch.device | str | None, module: nn.Module) -> torch.device:
     if device is None:
         return next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
-    device = torch.device(device)
-    if device.type == "cuda" and not torch.cuda.is_available():
+    asked = torch.device(device)
+    if asked.type == "cuda" and not torch.cuda.is_available():
         warnings.warn(f"device={device}: there is no CUDA device; the CPU is used", UserWarning, stacklevel=3)
         return torch.device("cpu")
-    return device
+    return asked

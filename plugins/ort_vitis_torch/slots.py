@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +184,7 @@ class _Reader:
     def _tensor_name(self, quantize: NodeProto, dequantize: NodeProto) -> str:
         """What the float graph calls the tensor: a pair at the graph's end carries the output's name."""
         outputs = {value.name for value in self.model.graph.output}
-        return dequantize.output[0] if dequantize.output[0] in outputs else quantize.input[0]
+        return str(dequantize.output[0] if dequantize.output[0] in outputs else quantize.input[0])
 
     def _constant(self, node: NodeProto) -> NodeProto | None:
         slot = self._slot(node, is_constant=True)
@@ -214,7 +215,7 @@ class _Reader:
             self.slots[bias.key] = replace(bias, factors=(keys[0], keys[1]))
 
 
-def _along(parameter: NDArray[np.generic], array: NDArray[np.float64], axis: int | None) -> NDArray[np.generic]:
+def _along(parameter: NDArray[Any], array: NDArray[np.float64], axis: int | None) -> NDArray[Any]:
     if axis is None or parameter.ndim == 0:
         return parameter
     return parameter.reshape([-1 if dim == axis % array.ndim else 1 for dim in range(array.ndim)])

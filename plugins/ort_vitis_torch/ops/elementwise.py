@@ -8,9 +8,10 @@ from functools import reduce
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from .registry import Attributes, Function, Tensor, dtype_of, operator
+from .registry import Attributes, Function, dtype_of, operator
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "Abs": torch.abs,
@@ -82,7 +83,8 @@ def div(attributes: Attributes) -> Function:
 
 @operator("Mod")
 def mod(attributes: Attributes) -> Function:
-    return torch.fmod if attributes.get("fmod", 0) else torch.remainder
+    remainder: Function = torch.fmod if attributes.get("fmod", 0) else torch.remainder
+    return remainder
 
 
 @operator("Pow")
@@ -107,7 +109,7 @@ def variadic(attributes: Attributes) -> Function:
 
 @operator("Where")
 def where(attributes: Attributes) -> Function:
-    return torch.where
+    return lambda condition, x, y: torch.where(condition, x, y)
 
 
 @operator("IsInf")

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from .registry import Attributes, Function, Tensor, operator
+from .registry import Attributes, Function, operator
 
 
 def _from_start(indices: Tensor, size: int) -> Tensor:

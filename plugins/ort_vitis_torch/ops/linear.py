@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from .padding import cropped, explicit_pads, padded, split_pads
-from .registry import Attributes, Function, Tensor, operator
+from .registry import Attributes, Function, operator
 
 _CONV: Any = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Any = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
@@ -77,7 +78,7 @@ def gemm(attributes: Attributes) -> Function:
 
 @operator("MatMul")
 def matmul(attributes: Attributes) -> Function:
-    return torch.matmul
+    return lambda a, b: torch.matmul(a, b)
 
 
 @operator("Einsum")

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from .registry import Attributes, Function, Tensor, operator
+from .registry import Attributes, Function, operator
 
 
 def _by_channel(parameter: Tensor, x: Tensor) -> Tensor:

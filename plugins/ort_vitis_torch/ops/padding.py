@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from .registry import Attributes, Function, Tensor, integers, operator
+from .registry import Attributes, Function, integers, operator
 
 Sizes = Sequence[int]
 

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from .padding import explicit_pads, padded
-from .registry import Attributes, Function, Tensor, operator
+from .registry import Attributes, Function, operator
 
 _MAX: Any = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
 _AVERAGE: Any = {1: functional.avg_pool1d, 2: functional.avg_pool2d, 3: functional.avg_pool3d}

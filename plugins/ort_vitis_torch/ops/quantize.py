@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
-from .registry import Attributes, Function, Tensor, dtype_of, operator
+from .registry import Attributes, Function, dtype_of, operator
 
 
 def _along(parameter: Tensor, x: Tensor, axis: int) -> Tensor:

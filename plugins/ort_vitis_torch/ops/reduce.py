@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from .registry import Attributes, Function, Tensor, integers, operator
+from .registry import Attributes, Function, integers, operator
 
 
 def _product(x: Tensor, axes: tuple[int, ...], keep: bool) -> Tensor:

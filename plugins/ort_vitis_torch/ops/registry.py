@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
+from torch import Tensor
 
 from ..errors import OperatorError
 
-Tensor = torch.Tensor
 Function = Callable[..., Any]
 Builder = Callable[["Attributes"], Function]
 
 _BUILDERS: dict[tuple[str, str], Builder] = {}
 
-_DTYPES = {
+_DTYPES: dict[int, torch.dtype] = {
     TensorProto.FLOAT: torch.float32,
     TensorProto.DOUBLE: torch.float64,
     TensorProto.FLOAT16: torch.float16,

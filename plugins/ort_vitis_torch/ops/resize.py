@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from .registry import Attributes, Function, Tensor, integers, operator
+from .registry import Attributes, Function, integers, operator
 
 
 @operator("Resize", "Upsample")

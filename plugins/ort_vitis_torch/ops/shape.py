@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from .registry import Attributes, Function, Tensor, dtype_of, integers, operator
+from .registry import Attributes, Function, dtype_of, integers, operator
 
 
 @operator("Constant")
