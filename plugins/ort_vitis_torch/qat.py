@@ -268,6 +268,7 @@ class QatProcessor:
 
 
 def _is_same(a: Tensor, b: Tensor) -> bool:
+    a, b = a.detach(), b.detach()
     return a.shape == b.shape and float((a - b).abs().max()) <= SAME * float(b.abs().max())
 
 

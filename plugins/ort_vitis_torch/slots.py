@@ -99,6 +99,7 @@ class _Reader:
         self.key_of: dict[str, str] = {}
         self.added: list[TensorProto] = []
         self.constants: dict[str, str] = {}
+        self.sources: set[str] = set()
 
     def read(self) -> SlottedGraph:
         nodes: list[NodeProto] = []
@@ -195,13 +196,27 @@ class _Reader:
             self.added.append(numpy_helper.from_array(values.astype(np.float32), node.output[0]))
             return None
         slot.tensors.append(name)
-        source = name if name != node.output[0] else f"{name}_float"
-        self.constants[name] = source
-        given = self.weights.get(name)
-        held = values if given is None or given.shape != values.shape else given
-        self.added.append(numpy_helper.from_array(held.astype(np.float32), source))
+        original = self._original(name, values, slot)
+        source = original if original not in self.producer else f"{original}_float"
+        if source not in self.sources:
+            self.sources.add(source)
+            held = self.weights.get(original, values)
+            self.added.append(numpy_helper.from_array(held.astype(np.float32), source))
+        self.constants[original] = source
         self.key_of[node.output[0]] = slot.key
         return helper.make_node("FakeQuantize", [source], [node.output[0]], slot.key, domain=DOMAIN)
+
+    def _original(self, name: str, values: NDArray[np.float64], slot: Slot) -> str:
+        """The tensor that was quantized: where several nodes share a constant, some read a numbered copy of it."""
+        assert self.weights is not None
+        if name in self.weights and self.weights[name].shape == values.shape:
+            return name
+        step = float(np.max(slot.scale))
+        for known in sorted(self.weights, key=len, reverse=True):
+            array = self.weights[known]
+            if name.startswith(known) and array.shape == values.shape and np.abs(array - values).max() <= step:
+                return known
+        return name
 
     def _tie_biases(self) -> None:
         """The scale of an int32 bias is that of its node's input times that of its weight."""

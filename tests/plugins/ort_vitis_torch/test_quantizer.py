@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from .networks import (  # noqa: E402
     Block,
     MobileS,
     ResNetS,
+    Transformer,
     TwoInputs,
     UNet,
     accuracy,
@@ -83,8 +86,11 @@ def test_the_graph_in_torch_computes_what_the_module_does(kind: type) -> None:
             assert float((here - there).abs().max()) <= 1e-5 * max(float(there.abs().max()), 1)
 
 
+SLOW = {kind for kind in ALL if kind not in (ResNetS, MobileS, TwoInputs)}
+
+
 @pytest.mark.parametrize("target", [None, NPU])
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in SLOW)) for kind in ALL])
 def test_the_file_is_that_of_the_onnx_flow_and_torch_computes_its_numbers(
     kind: type, target: str | None, tmp_path: Path
 ) -> None:
@@ -103,9 +109,10 @@ def test_the_file_is_that_of_the_onnx_flow_and_torch_computes_its_numbers(
         here = flat(test.quant_model(*arguments))
     feed = dict(zip(exported.input_names, map(as_array, flat(arguments)), strict=True))
     for result, wanted in zip(here, run(written, feed), strict=True):
-        if kind in (ovt.QuantStub, *[each for each in ALL if each.__name__ == "Transformer"]):
-            continue  # LayerNormalization and Softmax in float differ by rounding, which a code may turn into a step
-        assert np.array_equal(result.numpy(), wanted)
+        if kind is Transformer:  # engines round LayerNormalization, Softmax and Gelu apart, and a code makes it a step
+            assert (result.numpy() != wanted).mean() <= 0.1
+        else:
+            assert np.array_equal(result.numpy(), wanted)
 
 
 def test_a_trained_network_keeps_its_accuracy_and_both_modes_agree_with_onnxruntime(tmp_path: Path) -> None:
@@ -186,13 +193,13 @@ def test_the_callers_module_is_never_touched(tmp_path: Path) -> None:
 def test_a_traced_model_runs_without_this_package(tmp_path: Path) -> None:
     _, test = quantized(ResNetS, tmp_path)
     path = test.export_torch_script()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        loaded = torch.jit.load(str(path))
     (batch,) = example(ResNetS)
+    np.save(tmp_path / "batch.npy", batch.numpy())
+    script = "import sys, numpy, torch; x = torch.from_numpy(numpy.load('batch.npy')); "
+    script += "numpy.save('result.npy', torch.jit.load(sys.argv[1])(x)[0].numpy())"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, str(path)], cwd=tmp_path, check=True)
     with torch.no_grad():
-        assert torch.equal(flat(loaded(batch))[0], test.quant_model(batch))
-    assert "ort_vitis_torch" not in path.read_bytes().decode("latin-1").replace("__torch__.ort_vitis_torch", "")
+        assert np.array_equal(np.load(tmp_path / "result.npy"), test.quant_model(batch).numpy())
 
 
 def test_the_batch_can_be_fixed_and_vitis_operators_written(tmp_path: Path) -> None:
