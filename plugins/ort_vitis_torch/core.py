@@ -31,12 +31,14 @@ class Settings:
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    regions: Regions | None = None
 
     def within(self, regions: Regions | None) -> Settings:
         """Settings that quantize those regions alone."""
         if regions is None:
             return self
-        return replace(self, arguments={**self.arguments, "nodes_to_quantize": sorted(regions.nodes)})
+        arguments = {**self.arguments, "nodes_to_quantize": sorted(regions.nodes)}
+        return replace(self, arguments=arguments, regions=regions)
 
     def with_options(self, **options: Any) -> Settings:
         return replace(self, options={**self.options, **options})
@@ -87,6 +89,8 @@ class Written:
 def quantize(model: ModelProto, feeds: Sequence[Feed], settings: Settings) -> Written:
     """What ``quantize_static`` makes of a float model and samples."""
     result = ort_vitis_plugin.quantize_static(model, None, list(feeds), **settings.as_keywords())
+    if settings.regions is not None:
+        settings.regions.release(result.model)
     return Written(result.model, result.report)
 
 
@@ -119,7 +123,8 @@ def rewrite(
             tensor.CopyFrom(numpy_helper.from_array(np.asarray(weights[tensor.name], np.float32), tensor.name))
     overrides = {name: _override(slot) for slot in slots if slot.factors is None for name in slot.tensors}
     arguments = {key: value for key, value in settings.arguments.items() if key != "include_cle"}
-    settings = Settings(arguments, {**settings.options, "TensorQuantOverrides": overrides, **PLAIN})
+    options = {**settings.options, "TensorQuantOverrides": overrides, **PLAIN}
+    settings = replace(settings, arguments=arguments, options=options)
     return quantize(changed, feeds[:1], settings)
 
 

@@ -17,7 +17,7 @@ from torch import nn
 from . import core
 from .config import TARGETS
 from .errors import ConfigError
-from .export import Exporter, export, unwrapped
+from .exported import Exporter, export, unwrapped
 from .structure import as_arguments
 
 TORCH = str(Path(torch.__file__).parent)

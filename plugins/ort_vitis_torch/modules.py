@@ -11,7 +11,7 @@ import numpy as np
 from torch import nn
 
 from .executor import OnnxModule
-from .export import Exported
+from .exported import Exported
 from .fake import TQT, FakeQuantizer, FixedPow2, FloatScale, Int32Bias
 from .slots import Slot, SlottedGraph
 

@@ -22,7 +22,7 @@ from . import core
 from .config import QuantConfig, configured
 from .conv_bn import ConvBN, pairs
 from .errors import ExportError, MismatchError, RefusedError, StageError
-from .export import Exported, Exporter, export, unwrapped
+from .exported import Exported, Exporter, export, unwrapped
 from .fake import TQT
 from .modules import GraphModel, slot_of
 from .narrow import limited, narrowed

@@ -24,7 +24,7 @@ from torch import nn
 from . import core
 from .config import configured
 from .errors import RefusedError, StageError
-from .export import Exported, Exporter, export, unwrapped
+from .exported import Exported, Exporter, export, unwrapped
 from .finetune import FinetuneOptions, finetune
 from .modules import GraphModel
 from .narrow import narrowed

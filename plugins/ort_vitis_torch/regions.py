@@ -17,10 +17,23 @@ from .stubs import BEGIN, DOMAIN
 
 @dataclass(frozen=True)
 class Regions:
-    """The nodes between stubs, and the tensors at which regions begin."""
+    """The nodes between stubs, those outside, and the tensors from outside at which regions begin."""
 
     nodes: frozenset[str]
+    outside: frozenset[str]
     begins: frozenset[str]
+
+    def release(self, written: ModelProto) -> None:
+        """Let nodes outside read a tensor itself where a region begins with it, not its codes; in place."""
+        source = {name: node.input[0] for node in written.graph.node for name in node.output[:1]}
+        pairs = {
+            node.output[0]: source[node.input[0]]
+            for node in written.graph.node
+            if node.op_type == "DequantizeLinear" and source.get(node.input[0]) in self.begins
+        }
+        for node in written.graph.node:
+            if node.name in self.outside:
+                node.input[:] = [pairs.get(name, name) for name in node.input]
 
 
 def find_regions(model: ModelProto) -> Regions | None:
@@ -44,10 +57,14 @@ def find_regions(model: ModelProto) -> Regions | None:
             "nothing lies between QuantStub and DeQuantStub; call the stubs around what is to be quantized"
         )
     inside |= _constants(model, inside)
-    begins = frozenset(_bypass(model, markers))
+    begins = set(_bypass(model, markers))
+    for node in model.graph.node:
+        if node.name in inside:
+            begins.difference_update(node.output)
     for opset in [entry for entry in model.opset_import if entry.domain == DOMAIN]:
         model.opset_import.remove(opset)
-    return Regions(frozenset(inside), begins)
+    outside = {node.name for node in model.graph.node} - inside
+    return Regions(frozenset(inside), frozenset(outside), frozenset(begins))
 
 
 def _between(starts: list[NodeProto], readers: dict[str, list[NodeProto]]) -> set[str]:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
+
+from .structure import Structure
 
 T = TypeVar("T")
 
@@ -38,25 +41,34 @@ class _End(_Begin):
 
 class _Stub(nn.Module):
     _mark: type[_Begin]
+    _name: str
 
     def forward(self, value: T) -> T:
         """``value``: a tensor, or a list, tuple or dict of tensors; it comes back as it is."""
-        return self._marked(value) if torch.onnx.is_in_onnx_export() else value
+        if torch.compiler.is_exporting():
+            return self._marked(value, self._node)
+        return self._marked(value, self._mark.apply) if torch.onnx.is_in_onnx_export() else value
 
-    def _marked(self, value: Any) -> Any:
-        from .structure import Structure
-
+    def _marked(self, value: Any, mark: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         tensors, structure = Structure.of(value)
-        return structure.fill([self._mark.apply(tensor) for tensor in tensors])
+        return structure.fill([mark(tensor) for tensor in tensors])
+
+    def _node(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The dynamo exporter's way to write a node; autograd functions are traced through there."""
+        name = f"{DOMAIN}::{self._name}"
+        marked: torch.Tensor = torch.onnx.ops.symbolic(
+            name, (tensor,), dtype=tensor.dtype, shape=tensor.shape, version=1
+        )
+        return marked
 
 
 class QuantStub(_Stub):
     """The quantized part begins here. One stub may be called several times, and a module may have several."""
 
-    _mark = _Begin
+    _mark, _name = _Begin, BEGIN
 
 
 class DeQuantStub(_Stub):
     """The quantized part ends here."""
 
-    _mark = _End
+    _mark, _name = _End, END

@@ -95,7 +95,7 @@ def export(
 
     ``exporter``: "torchscript", "dynamo" (needs onnxscript), or "auto": TorchScript, then dynamo where that fails.
     ``dynamic_batch``: the first dimension of every tensor that shares the first input's is symbolic.
-    ``keep_batch_norm``: BatchNormalization stays a node instead of being folded, and parameters keep their names.
+    ``keep_batch_norm``: BatchNormalization stays a node, and parameters keep their names (equal ones become one).
 
     Raises ExportError: the exporter's own message and what to do about it.
     """
@@ -223,7 +223,10 @@ def _dynamo(call: _Call) -> ModelProto:
 
 
 def _failed(exporter: str, call: _Call, error: Exception) -> ExportError:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
     reason = lines[0] if lines else type(error).__name__
     return ExportError(
         f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {reason}; control flow that depends "
