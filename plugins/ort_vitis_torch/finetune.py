@@ -37,6 +37,10 @@ STRETCH, SHIFT = 1.2, -0.1
 STEEPEST, FLATTEST, REGULARIZATION, WARM = 20.0, 2.0, 0.01, 0.2
 
 
+# Share of the mean variance of channels that is added to that of each before they are made to count alike.
+EVEN = 0.01
+
+
 @dataclass(frozen=True)
 class FinetuneOptions:
     """How fast fine-tuning runs. ``learning_rate`` of AdaQuant counts in steps of the weight; ``held_out`` is the
@@ -213,11 +217,13 @@ def _tune(layer: _Layer, data: _Data, options: FinetuneOptions) -> None:
     weight = data.quantized.parameter(layer.weight)
     bias = None if layer.bias is None else data.quantized.parameter(layer.bias)
     y, judge_y = y.clamp(*layer.limits), judge_y.clamp(*layer.limits)
+    factor = _evened(y, layer.node.op_type)
+    y, judge_y = y * factor, judge_y * factor
 
     def results(inputs: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         rounded = b if b is None or layer.bias_slot is None else layer.bias_slot(b)
         extra = () if rounded is None else (rounded,)
-        return layer.function(inputs, w, *extra).clamp(*layer.limits)
+        return layer.function(inputs, w, *extra).clamp(*layer.limits) * factor
 
     def error(w: Tensor, b: Tensor | None) -> float:
         with torch.no_grad():
@@ -242,6 +248,16 @@ def _tune(layer: _Layer, data: _Data, options: FinetuneOptions) -> None:
         if bias is not None and best[2] is not None:
             bias.copy_(best[2])
     log.info("%s: held-out error %.4g -> %.4g", layer.node.name, start, best[0])
+
+
+def _evened(y: Tensor, op_type: str) -> Tensor:
+    """Factors by which every channel of a result counts alike: what is small here may be large to the next layer.
+
+    1 / sqrt(var_c + EVEN mean var): channels that hardly vary at all do not count more than others.
+    """
+    channel = 1 if op_type in ("Conv", "ConvTranspose") else y.ndim - 1
+    variance = y.var([axis for axis in range(y.ndim) if axis != channel], keepdim=True, correction=0)
+    return torch.rsqrt(variance + EVEN * variance.mean() + torch.finfo(y.dtype).tiny)
 
 
 Results = Callable[[Tensor, Tensor, Tensor | None], Tensor]

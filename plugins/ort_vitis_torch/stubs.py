@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import nn
@@ -46,8 +46,10 @@ class _Stub(nn.Module):
     def forward(self, value: T) -> T:
         """``value``: a tensor, or a list, tuple or dict of tensors; it comes back as it is."""
         if torch.compiler.is_exporting():
-            return self._marked(value, self._node)
-        return self._marked(value, self._mark.apply) if torch.onnx.is_in_onnx_export() else value
+            return cast(T, self._marked(value, self._node))
+        if torch.onnx.is_in_onnx_export():
+            return cast(T, self._marked(value, self._mark.apply))
+        return value
 
     def _marked(self, value: Any, mark: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         tensors, structure = Structure.of(value)
