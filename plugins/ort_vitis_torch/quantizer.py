@@ -189,7 +189,7 @@ class TorchQuantizer:
         example = [torch.from_numpy(array) for array in _example(self._exported)]
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
-            traced = torch.jit.trace(model.graph.cpu().eval(), example, check_trace=False)
+            traced = torch.jit.trace(model.graph.cpu().eval().requires_grad_(False), example, check_trace=False)
         folder = self._output_dir if output_dir is None else Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self._exported.name}_int.pt"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,19 @@ def test_stages_that_are_missing_are_named(tmp_path: Path) -> None:
         processor.to_deployable(trained(ResNetS), tmp_path)
     with pytest.raises(ovt.RefusedError, match="XIR"):
         processor.deployable_model(tmp_path, used_for_xmodel=True)
+
+
+@pytest.mark.slow
+def test_float_scales_by_channel_stay_and_weights_train_around_them(tmp_path: Path) -> None:
+    overall = {"scale_type": "float", "method": "percentile", "percentage": 99.99, "symmetry": False, "signed": False}
+    weights = {"per_channel": True, "method": "maxmin", "symmetry": True, "signed": True}
+    config = {"overall_quantize_config": overall, "tensor_quantize_config": {"weights": weights}}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    processor = ovt.QatProcessor(trained(ResNetS), digits().images[:64], quant_config_file=path)
+    model = processor.trainable_model()
+    assert not list(model.quantizer_parameters())
+    fit(model, 1, rate=1e-4)
+    deployable, _ = deployed(processor, model, tmp_path)
+    with torch.no_grad():
+        assert torch.equal(model(digits().unseen), deployable(digits().unseen))

@@ -273,3 +273,17 @@ def test_cuda_that_is_not_there_and_wrappers_are_told_and_old_modes_deprecated(t
         ovt.torch_quantizer("calib", torch.nn.DataParallel(fresh(ResNetS)), example(ResNetS), output_dir=tmp_path)
     with pytest.warns(DeprecationWarning, match="write 'calib'"):
         ovt.torch_quantizer(1, fresh(ResNetS), example(ResNetS), output_dir=tmp_path)
+
+
+@pytest.mark.slow
+def test_sixteen_bits_are_native_and_near_float(tmp_path: Path) -> None:
+    model = trained(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], output_dir=tmp_path, bitwidth=16)
+    for batch in calibration_batches():
+        calib.quant_model(batch)
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, digits().images[:2], output_dir=tmp_path, bitwidth=16)
+    assert onnx.load(test.export_onnx_model()).opset_import[0].version == 21
+    with torch.no_grad():
+        here, there = test.quant_model(digits().unseen), model(digits().unseen)
+    assert float((here - there).abs().max()) <= 1e-2 * float(there.abs().max())
