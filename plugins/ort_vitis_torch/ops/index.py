@@ -18,6 +18,7 @@ def _from_start(indices: Tensor, size: int) -> Tensor:
 
 @operator("Gather")
 def gather(attributes: Attributes) -> Function:
+    """Slices along an axis, by index."""
     axis = attributes.get("axis", 0)
 
     def gathered(x: Tensor, indices: Tensor) -> Tensor:
@@ -31,12 +32,14 @@ def gather(attributes: Attributes) -> Function:
 
 @operator("GatherElements")
 def gather_elements(attributes: Attributes) -> Function:
+    """An element for each index, along an axis."""
     axis = attributes.get("axis", 0)
     return lambda x, indices: x.gather(axis, _from_start(indices, x.shape[axis]))
 
 
 @operator("GatherND")
 def gather_nd(attributes: Attributes) -> Function:
+    """Slices by tuples of indices, batch by batch where asked."""
     batch = attributes.get("batch_dims", 0)
 
     def gathered(x: Tensor, indices: Tensor) -> Tensor:
@@ -56,6 +59,7 @@ def _places(x: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
 
 @operator("ScatterND")
 def scatter_nd(attributes: Attributes) -> Function:
+    """Slices put, or combined, by tuples of indices."""
     how = attributes.get("reduction", "none")
 
     def scattered(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
@@ -82,6 +86,7 @@ def _one_by_one(x: Tensor, places: tuple[Tensor, ...], updates: Tensor, how: str
 
 @operator("ScatterElements", "Scatter")
 def scatter_elements(attributes: Attributes) -> Function:
+    """Elements put, or combined, by index along an axis."""
     axis, how = attributes.get("axis", 0), attributes.get("reduction", "none")
 
     def scattered(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
@@ -96,6 +101,7 @@ def scatter_elements(attributes: Attributes) -> Function:
 
 @operator("OneHot")
 def one_hot(attributes: Attributes) -> Function:
+    """A vector that is on at each index; indices out of range are off everywhere."""
     axis = attributes.get("axis", -1)
 
     def encoded(indices: Tensor, depth: Tensor, values: Tensor) -> Tensor:
@@ -110,4 +116,5 @@ def one_hot(attributes: Attributes) -> Function:
 
 @operator("NonZero")
 def non_zero(attributes: Attributes) -> Function:
+    """The indices of values other than 0, a row for each dimension."""
     return lambda x: x.nonzero().t() if x.ndim else x.reshape(1).nonzero().t()[:0]

@@ -18,6 +18,7 @@ _TRANSPOSED: Any = {1: functional.conv_transpose1d, 2: functional.conv_transpose
 
 @operator("Conv")
 def conv(attributes: Attributes) -> Function:
+    """Convolution of one, two or three dimensions."""
     group, strides, dilations = attributes.get("group", 1), attributes.get("strides"), attributes.get("dilations")
 
     def convolved(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -34,6 +35,7 @@ def conv(attributes: Attributes) -> Function:
 
 @operator("ConvTranspose")
 def conv_transpose(attributes: Attributes) -> Function:
+    """Transposed convolution, its output cropped by the pads."""
     group, strides, dilations = attributes.get("group", 1), attributes.get("strides"), attributes.get("dilations")
     output_padding, output_shape = attributes.get("output_padding"), attributes.get("output_shape")
     auto = attributes.get("auto_pad", "NOTSET")
@@ -62,6 +64,7 @@ def conv_transpose(attributes: Attributes) -> Function:
 
 @operator("Gemm")
 def gemm(attributes: Attributes) -> Function:
+    """alpha * A B + beta * C, each of A and B transposed where asked."""
     alpha, beta = attributes.get("alpha", 1.0), attributes.get("beta", 1.0)
     trans_a, trans_b = attributes.get("transA", 0), attributes.get("transB", 0)
 
@@ -78,11 +81,13 @@ def gemm(attributes: Attributes) -> Function:
 
 @operator("MatMul")
 def matmul(attributes: Attributes) -> Function:
+    """The product of matrices, or of stacks of them."""
     return lambda a, b: torch.matmul(a, b)
 
 
 @operator("Einsum")
 def einsum(attributes: Attributes) -> Function:
+    """A sum of products by equation."""
     equation = attributes.get("equation")
 
     def product(*tensors: Tensor) -> Tensor:
@@ -94,6 +99,7 @@ def einsum(attributes: Attributes) -> Function:
 
 @operator("DepthToSpace")
 def depth_to_space(attributes: Attributes) -> Function:
+    """Channels become blocks of pixels."""
     size, is_crd = attributes.get("blocksize"), attributes.get("mode", "DCR") == "CRD"
 
     def moved(x: Tensor) -> Tensor:
@@ -108,6 +114,7 @@ def depth_to_space(attributes: Attributes) -> Function:
 
 @operator("SpaceToDepth")
 def space_to_depth(attributes: Attributes) -> Function:
+    """Blocks of pixels become channels."""
     size, is_crd = attributes.get("blocksize"), attributes.get("mode", "DCR") == "CRD"
 
     def moved(x: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ def batch_normalization(attributes: Attributes) -> Function:
 
 @operator("InstanceNormalization")
 def instance_normalization(attributes: Attributes) -> Function:
+    """By sample and channel."""
     epsilon = attributes.get("epsilon", 1e-5)
 
     def normalized(x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
@@ -43,6 +44,7 @@ def instance_normalization(attributes: Attributes) -> Function:
 
 @operator("LayerNormalization")
 def layer_normalization(attributes: Attributes) -> Function:
+    """Over the last axes, from `axis` on."""
     axis, epsilon = attributes.get("axis", -1), attributes.get("epsilon", 1e-5)
     outputs = len(attributes.node.output)
 
@@ -62,6 +64,7 @@ def layer_normalization(attributes: Attributes) -> Function:
 
 @operator("GroupNormalization")
 def group_normalization(attributes: Attributes) -> Function:
+    """By sample and group of channels; scale by channel, or by group before opset 21."""
     groups, epsilon = attributes.get("num_groups"), attributes.get("epsilon", 1e-5)
 
     def normalized(x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
@@ -75,6 +78,7 @@ def group_normalization(attributes: Attributes) -> Function:
 
 @operator("RMSNormalization")
 def rms_normalization(attributes: Attributes) -> Function:
+    """By the root of the mean square over the last axes."""
     axis, epsilon = attributes.get("axis", -1), attributes.get("epsilon", 1e-5)
 
     def normalized(x: Tensor, scale: Tensor) -> Tensor:
@@ -86,6 +90,7 @@ def rms_normalization(attributes: Attributes) -> Function:
 
 @operator("LRN")
 def lrn(attributes: Attributes) -> Function:
+    """By the squares of neighbouring channels."""
     size, alpha = attributes.get("size"), attributes.get("alpha", 1e-4)
     beta, bias = attributes.get("beta", 0.75), attributes.get("bias", 1.0)
 
@@ -100,6 +105,7 @@ def lrn(attributes: Attributes) -> Function:
 
 @operator("LpNormalization")
 def lp_normalization(attributes: Attributes) -> Function:
+    """By the 1-norm or the 2-norm along an axis."""
     axis, p = attributes.get("axis", -1), attributes.get("p", 2)
 
     def normalized(x: Tensor) -> Tensor:
@@ -111,6 +117,7 @@ def lp_normalization(attributes: Attributes) -> Function:
 
 @operator("MeanVarianceNormalization")
 def mean_variance_normalization(attributes: Attributes) -> Function:
+    """By mean and deviation over given axes."""
     axes = tuple(attributes.get("axes", [0, 2, 3]))
 
     def normalized(x: Tensor) -> Tensor:

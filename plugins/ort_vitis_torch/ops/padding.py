@@ -62,6 +62,7 @@ def cropped(x: Tensor, begin: Sizes, end: Sizes) -> Tensor:
 
 @operator("Pad")
 def pad(attributes: Attributes) -> Function:
+    """Values around a tensor: constant, reflected, those of the edge, or from the other end."""
     mode = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}[
         attributes.get("mode", "constant")
     ]

@@ -41,6 +41,7 @@ def _ceiling(attributes: Attributes, x: Tensor) -> list[int]:
 
 @operator("MaxPool")
 def max_pool(attributes: Attributes) -> Function:
+    """The largest value of each window."""
     if len(attributes.node.output) > 1 and attributes.node.output[1]:
         raise attributes.refuse("the second output (indices)")
     ceil_mode = attributes.get("ceil_mode", 0)
@@ -63,6 +64,7 @@ def max_pool(attributes: Attributes) -> Function:
 
 @operator("AveragePool")
 def average_pool(attributes: Attributes) -> Function:
+    """The mean of each window, pads counted where asked."""
     ceil_mode, counts_pads = attributes.get("ceil_mode", 0), bool(attributes.get("count_include_pad", 0))
 
     def pooled(x: Tensor) -> Tensor:
@@ -95,6 +97,7 @@ def _sums(x: Tensor, kernel: Any, strides: Any, dilations: Any, pads: Any, *, co
 
 @operator("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(attributes: Attributes) -> Function:
+    """The mean or the largest value of each channel."""
     is_mean = attributes.node.op_type == "GlobalAveragePool"
 
     def pooled(x: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ def _along(parameter: Tensor, x: Tensor, axis: int) -> Tensor:
 
 @operator("QuantizeLinear")
 def quantize_linear(attributes: Attributes) -> Function:
+    """Values to codes."""
     if attributes.get("block_size", 0):
         raise attributes.refuse("block_size")
     axis, to = attributes.get("axis", 1), attributes.get("output_dtype", 0)
@@ -34,6 +35,7 @@ def quantize_linear(attributes: Attributes) -> Function:
 
 @operator("DequantizeLinear")
 def dequantize_linear(attributes: Attributes) -> Function:
+    """Codes to values."""
     if attributes.get("block_size", 0):
         raise attributes.refuse("block_size")
     axis = attributes.get("axis", 1)

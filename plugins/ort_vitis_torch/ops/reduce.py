@@ -58,6 +58,7 @@ _REDUCE: dict[str, Callable[[Tensor, tuple[int, ...], bool], Tensor]] = {
 
 @operator(*_REDUCE)
 def reduction(attributes: Attributes) -> Function:
+    """One value of many, along axes that are attributes or an input."""
     function = _REDUCE[attributes.node.op_type]
     keep, fixed = bool(attributes.get("keepdims", 1)), attributes.get("axes")
     passes = bool(attributes.get("noop_with_empty_axes", 0))
@@ -75,6 +76,7 @@ def reduction(attributes: Attributes) -> Function:
 
 @operator("ArgMax", "ArgMin")
 def arg_extreme(attributes: Attributes) -> Function:
+    """Where the largest or the smallest value is, the first or the last of equals."""
     axis, keep = attributes.get("axis", 0), bool(attributes.get("keepdims", 1))
     last = attributes.get("select_last_index", 0)
     find = torch.argmax if attributes.node.op_type == "ArgMax" else torch.argmin
@@ -89,6 +91,7 @@ def arg_extreme(attributes: Attributes) -> Function:
 
 @operator("CumSum")
 def cum_sum(attributes: Attributes) -> Function:
+    """Sums from the start, or from the end, along an axis."""
     exclusive, reverse = attributes.get("exclusive", 0), attributes.get("reverse", 0)
 
     def summed(x: Tensor, axis: Tensor) -> Tensor:
@@ -103,6 +106,7 @@ def cum_sum(attributes: Attributes) -> Function:
 
 @operator("TopK")
 def top_k(attributes: Attributes) -> Function:
+    """The k largest or smallest values, and where they were; equals in their order."""
     axis, largest = attributes.get("axis", -1), bool(attributes.get("largest", 1))
 
     def found(x: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

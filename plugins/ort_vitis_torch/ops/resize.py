@@ -14,6 +14,7 @@ from .registry import Attributes, Function, integers, operator
 
 @operator("Resize", "Upsample")
 def resize(attributes: Attributes) -> Function:
+    """Another size by nearest, linear or cubic interpolation."""
     if attributes.get("antialias", 0):
         raise attributes.refuse("antialias=1")
     if attributes.get("keep_aspect_ratio_policy", "stretch") != "stretch":

@@ -13,6 +13,7 @@ from .registry import Attributes, Function, dtype_of, integers, operator
 
 @operator("Constant")
 def constant(attributes: Attributes) -> Function:
+    """A tensor of the graph."""
     value = attributes.get("value")
     if value is None:
         for name, dtype in (("value_float", torch.float32), ("value_int", torch.int64)):
@@ -27,17 +28,20 @@ def constant(attributes: Attributes) -> Function:
 
 @operator("Shape")
 def shape(attributes: Attributes) -> Function:
+    """The sizes of a tensor, all or some."""
     start, end = attributes.get("start", 0), attributes.get("end")
     return lambda x: torch.tensor(list(x.shape)[start:end], dtype=torch.int64)
 
 
 @operator("Size")
 def size(attributes: Attributes) -> Function:
+    """The number of values."""
     return lambda x: torch.tensor(x.numel(), dtype=torch.int64)
 
 
 @operator("Reshape")
 def reshape(attributes: Attributes) -> Function:
+    """Other sizes; 0 keeps one, -1 is what remains."""
     allow_zero, fixed = attributes.get("allowzero", 0), attributes.get("shape")
 
     def reshaped(x: Tensor, target: Tensor | None = None) -> Tensor:
@@ -51,6 +55,7 @@ def reshape(attributes: Attributes) -> Function:
 
 @operator("Flatten")
 def flatten(attributes: Attributes) -> Function:
+    """A matrix, with rows up to `axis`."""
     axis = attributes.get("axis", 1)
 
     def flat(x: Tensor) -> Tensor:
@@ -65,6 +70,7 @@ def flatten(attributes: Attributes) -> Function:
 
 @operator("Squeeze")
 def squeeze(attributes: Attributes) -> Function:
+    """Without axes of size 1."""
     fixed = attributes.get("axes")
 
     def squeezed(x: Tensor, axes: Any = None) -> Tensor:
@@ -77,6 +83,7 @@ def squeeze(attributes: Attributes) -> Function:
 
 @operator("Unsqueeze")
 def unsqueeze(attributes: Attributes) -> Function:
+    """With new axes of size 1."""
     fixed = attributes.get("axes")
 
     def unsqueezed(x: Tensor, axes: Any = None) -> Tensor:
@@ -91,18 +98,21 @@ def unsqueeze(attributes: Attributes) -> Function:
 
 @operator("Transpose")
 def transpose(attributes: Attributes) -> Function:
+    """Axes in another order, reversed by default."""
     order = attributes.get("perm")
     return lambda x: x.permute(order if order is not None else tuple(reversed(range(x.ndim))))
 
 
 @operator("Concat")
 def concat(attributes: Attributes) -> Function:
+    """Tensors behind each other along an axis."""
     axis = attributes.get("axis")
     return lambda *tensors: torch.cat(tensors, axis)
 
 
 @operator("Split")
 def split(attributes: Attributes) -> Function:
+    """Parts along an axis, of sizes that are given or equal."""
     axis, fixed, count = attributes.get("axis", 0), attributes.get("split"), len(attributes.node.output)
 
     def parts(x: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
@@ -116,6 +126,7 @@ def split(attributes: Attributes) -> Function:
 
 @operator("Slice")
 def slice_(attributes: Attributes) -> Function:
+    """Every step-th value from a start to an end, by axis."""
     fixed = [attributes.get(name) for name in ("starts", "ends", "axes")]
 
     def sliced(x: Tensor, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None) -> Tensor:
@@ -141,6 +152,8 @@ def _sliced(x: Tensor, axis: int, start: int, stop: int, step: int) -> Tensor:
 
 @operator("Expand")
 def expand(attributes: Attributes) -> Function:
+    """Broadcast to a shape."""
+
     def expanded(x: Tensor, target: Tensor) -> Tensor:
         return x.expand(torch.broadcast_shapes(x.shape, tuple(integers(target))))
 
@@ -149,11 +162,13 @@ def expand(attributes: Attributes) -> Function:
 
 @operator("Tile")
 def tile(attributes: Attributes) -> Function:
+    """Repeated along each axis."""
     return lambda x, repeats: x.repeat(integers(repeats))
 
 
 @operator("ConstantOfShape")
 def constant_of_shape(attributes: Attributes) -> Function:
+    """One value everywhere."""
     given = attributes.get("value")
     value = torch.zeros(1) if given is None else given
     return lambda target: torch.full(tuple(integers(target)), value.item(), dtype=value.dtype)
@@ -161,6 +176,8 @@ def constant_of_shape(attributes: Attributes) -> Function:
 
 @operator("Range")
 def range_(attributes: Attributes) -> Function:
+    """Numbers from a start to below a limit."""
+
     def steps(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
         return torch.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
 
@@ -169,6 +186,7 @@ def range_(attributes: Attributes) -> Function:
 
 @operator("EyeLike")
 def eye_like(attributes: Attributes) -> Function:
+    """Ones on a diagonal."""
     offset, to = attributes.get("k", 0), attributes.get("dtype")
 
     def ones(x: Tensor) -> Tensor:
@@ -181,5 +199,6 @@ def eye_like(attributes: Attributes) -> Function:
 
 @operator("Trilu")
 def trilu(attributes: Attributes) -> Function:
+    """The upper or the lower triangle."""
     cut = torch.triu if attributes.get("upper", 1) else torch.tril
     return lambda x, k=None: cut(x, 0 if k is None else int(k.item()))
