@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Move:
-    """A tensor whose position a rule changed."""
+    """A tensor whose position a rule changed.
+
+    ``costly``: what its error grew by is more than any tensor's error was before, as errors count for the outputs.
+    """
 
     tensor: str
     before: int
     after: int
     rules: tuple[str, ...]
+    costly: bool = False
 
 
 @dataclass

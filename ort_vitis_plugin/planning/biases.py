@@ -58,7 +58,7 @@ class Biases:
             if highest is not None:
                 xpos, wpos = self.result.positions(x.name, w.name)
                 self.result.bounds.append(
-                    Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
+                    Bound(wpos + xpos, high=highest, prefer=wpos, soft=False, rule="Int32Bias", node=derived.node)
                 )
         elif not self.settings.options[OrtOptions].qdq_disable_weight_adjust_for_int32_bias:
             self._enlarge(array, derived, x, w)
