@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # From here on QuantizeLinear states its type without a zero point. With one (float8 has it since opset 19) onnxruntime
 # 1.32 takes the 0 for the least code: it drops a Relu before the pair, and does not load a Clip.
 FLOAT8_OPSET = 21
+# Their DequantizeLinear may leave the zero point out.
+ONNX_DOMAINS = ("", "com.microsoft")
 # Suffix of the pair of those readers that take a tensor in another type: it has parameters of its own.
 CONVERT = "_convert"
 
@@ -259,10 +261,17 @@ class PairWriter:
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
             stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))]
-            if planned.kind.scaling is not Scaling.LINEAR:
+            if self._states_zero_point(planned):
                 stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
         return self._parameters[key]
+
+    def _states_zero_point(self, planned: TensorPlan) -> bool:
+        if planned.kind.scaling is Scaling.LINEAR:
+            return False
+        # A quantize node would take a missing zero point for that of uint8, and operators of other formats need it.
+        optional = self.domain(planned.kind) in ONNX_DOMAINS and not self.keeps_float_weights(planned.kind)
+        return planned.states_zero_point or not optional
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:

@@ -68,6 +68,11 @@ class Plan:
         """The plan that holds the parameters of ``tensor``."""
         return self.tensors.get(self.leader(tensor)) if tensor in self.tensors else None
 
+    def read_by(self, reader: str, tensor: str) -> TensorPlan | None:
+        """The parameters in which the node called ``reader`` reads ``tensor``."""
+        own = self.tensors.get(tensor)
+        return None if own is None else own.converted_for(reader) or self.of(tensor)
+
     def position(self, tensor: str) -> Position:
         """The position of a tensor as a term of a rule."""
         tensor = self.fused_end(tensor)

@@ -30,7 +30,15 @@ BLOCKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "swish": (CONV + "h = HardSigmoid<alpha = 0.16666667>(c) y = Mul(c, h)", ("w", "b")),
     "pooled": (CONV + "r = Relu(c) p = MaxPool<kernel_shape = [2, 2]>(r) y = Conv(p, u, b)", ("w", "b", "u")),
 }
-SHAPES = {"w": (4, 4, 3, 3), "b": (4,), "v": (4, 4, 1, 1), "u": (4, 4, 1, 1), "k": (1, 4, 1, 1), "m": (144, 4), "n": (4,)}
+SHAPES = {
+    "w": (4, 4, 3, 3),
+    "b": (4,),
+    "v": (4, 4, 1, 1),
+    "u": (4, 4, 1, 1),
+    "k": (1, 4, 1, 1),
+    "m": (144, 4),
+    "n": (4,),
+}
 
 
 def least_difference(block: str, magnitudes: Mapping[str, float], seed: int) -> tuple[float, str]:
@@ -48,9 +56,7 @@ def least_difference(block: str, magnitudes: Mapping[str, float], seed: int) -> 
     feeds = [{"x": draw.standard_normal((1, 4, 6, 6)).astype(np.float32)} for _ in range(4)]
     options: dict[str, Any] = {"enable_dpu": True}
     on = quantized(source, feeds, **options, calibrate_method="MinMSE")
-    off = quantized(
-        source, feeds, **options, calibrate_method="MinMSE", extra_options=dict.fromkeys(RULES, False)
-    )
+    off = quantized(source, feeds, **options, calibrate_method="MinMSE", extra_options=dict.fromkeys(RULES, False))
     return on.report.sqnr["y"] - off.report.sqnr["y"], " ".join(on.report.violations + on.report.notes)
 
 

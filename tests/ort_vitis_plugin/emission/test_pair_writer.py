@@ -127,7 +127,7 @@ def test_who_shares_parameters_has_their_type() -> None:
         "t (float[1,3,6,6] x) => (float[1,3,3,3] y) { y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) }"
     )
     eight = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
-    options = {"TensorQuantOverrides": {"x": [{"quant_type": QuantType.QInt8}]}}
+    options = {"TensorQuantOverrides": {"x": [{"quant_type": QuantType.QInt8}]}, "ForceQuantizeNoInputCheck": True}
     result = quantized(source, extra_options=options, **eight)
     zeros = {node.input[2] for node in result.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")}
     assert zeros == {"x_zero_point"}
