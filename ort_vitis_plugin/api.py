@@ -10,6 +10,7 @@ from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
+from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
@@ -131,6 +132,7 @@ __all__ = [
     "Skip",
     "Stage",
     "StaysFloat",
+    "StoredCodes",
     "Target",
     "TensorData",
     "TensorFacts",
@@ -188,6 +190,7 @@ __all__ = [
     "sqnr_db",
     "square_of",
     "store",
+    "stored_codes",
     "subgraphs",
     "transform",
     "with_constant",

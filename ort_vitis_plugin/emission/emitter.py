@@ -46,6 +46,8 @@ class Emitter:
         for node in self.plan.removed.values():
             self._remove(node)
         for planned in list(self.plan):
+            if planned.has_codes:
+                continue
             if planned.derived is not None:
                 self._int32_bias(planned, planned.derived)
             elif self.graph.is_constant(planned.name):

@@ -75,7 +75,8 @@ class PairWriter:
 
     A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
-    installed onnxruntime); ``minimum_opset`` (to which older models are raised first).
+    installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
+    weights that come with a DequantizeLinear).
     """
 
     quantize_op = "QuantizeLinear"
@@ -85,6 +86,7 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    keeps_stored_codes = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph

@@ -64,7 +64,8 @@ class Conversion:
 class TensorPlan:
     """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``.
 
-    Without ``states_zero_point`` the written codes are those of a zero point of 0 that is not stored.
+    Without ``states_zero_point`` the written codes are those of a zero point of 0 that is not stored. What
+    ``has_codes`` came with its codes and a node that dequantizes them: nothing is written for it.
     """
 
     name: str
@@ -78,6 +79,7 @@ class TensorPlan:
     derived: Int32Bias | None = None
     conversion: Conversion | None = None
     states_zero_point: bool = True
+    has_codes: bool = False
 
     def converted_for(self, reader: str) -> TensorPlan | None:
         """The other type's parameters, where the node of that name reads the tensor in another type."""

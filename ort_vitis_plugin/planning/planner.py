@@ -6,8 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..custom_ops.stored_codes import stored_codes
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
+from ..numerics.qtypes import qtype
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
@@ -50,7 +52,12 @@ class Planner:
         self._share_ranges()
         for name, mark in marks.items():
             provider = mark.provider if mark.provider in marks else None
-            if not self._is_read(name) or not self._is_data(name, mark.role) or self._has_a_pair(name):
+            if not self._is_read(name) or not self._is_data(name, mark.role):
+                continue
+            if self._has_a_pair(name):
+                given = self._with_codes(name)
+                if given is not None:
+                    self.result.tensors[name] = given
                 continue
             if name in self.ledger.float_tensors:
                 continue
@@ -98,7 +105,10 @@ class Planner:
         node, planned = self.graph.producer(name), self.result.tensors[name]
         if provider not in self.result.tensors or OWN_PARAMETERS & self.parameters.override(name).keys():
             return
-        converted = node and self.result.tensors[provider].converted_for(node.name)
+        given = self.result.tensors[provider]
+        if given.scale.ndim:  # channels are elsewhere behind what moves them
+            return
+        converted = node and given.converted_for(node.name)
         if converted:
             self.result.tensors[name] = replace(converted, name=name, conversion=planned.conversion)
         else:
@@ -131,15 +141,21 @@ class Planner:
         return role is Role.WEIGHT or self.not_data.reason(name) is None
 
     def _has_a_pair(self, name: str) -> bool:
-        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node.
-
-        Weights that came as codes get a pair like any activation: without it onnxruntime 1.32 fuses every reader with
-        the one constant, and with session.x64quantprecision fails to load the model.
-        """
+        """Whether the model came with the tensor's codes: from a dequantize node, or for quantize nodes alone."""
         producer, readers = self.graph.producer(name), self.graph.consumers(name)
         if producer is not None and producer.op_type.endswith(DEQUANTIZES):
-            return self.graph.array(producer.input[0]) is None
+            return True
         return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
+
+    def _with_codes(self, name: str) -> TensorPlan | None:
+        """The parameters of a weight that came as codes; None for others, and where blocks have scales."""
+        stored = stored_codes(self.graph, name)
+        if stored is None or stored.block_size:
+            return None
+        kind = qtype(stored.element_type)
+        return TensorPlan(
+            name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
+        )
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""

@@ -72,4 +72,4 @@ class ErrorWeights:
         tensor = self.plan.tensors.get(self.plan.fused_end(name)) if name else None
         if tensor is None or not isinstance(tensor.curve, ErrorCurve) or not tensor.curve.sketch.count:
             return None
-        return tensor.curve.sketch.sum_squares / tensor.curve.sketch.count
+        return float(tensor.curve.sketch.sum_squares / tensor.curve.sketch.count)

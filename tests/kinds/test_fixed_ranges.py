@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from onnxruntime.quantization import QuantType
 
-from .checks import CONFIGURATIONS, assert_close, model, quantized, scale_of, weights, with_configurations
+from ort_vitis_plugin import quantize_static
+
+from .checks import CONFIGURATIONS, assert_close, model, quantized, samples, scale_of, weights, with_configurations
 
 ATTENTION = (
     "t (float[4, 8] x) => (float[4, 3] y) { h = MatMul(x, w) [soft] p = Softmax<axis = -1>(h) y = MatMul(p, v) }",
@@ -36,7 +38,8 @@ def test_the_reader_of_a_float_softmax_gets_its_own_range(case: str) -> None:
 @pytest.mark.parametrize(("case", "configuration"), with_configurations(["attention"], 3))
 def test_in_every_configuration_a_float_softmax_keeps_small_probabilities(case: str, configuration: str) -> None:
     source = model(*ATTENTION)
-    result = quantized(source, **CONFIGURATIONS[configuration] | {"nodes_to_exclude": ["soft"]})
+    arguments = CONFIGURATIONS[configuration] | {"nodes_to_exclude": ["soft"]}
+    result = quantize_static(source, None, samples(source), **arguments)
     assert_close(source, result, 20.0)
 
 

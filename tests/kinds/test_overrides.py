@@ -1,4 +1,4 @@
-"""What the caller states of one tensor acts on that tensor, whatever shares parameters with it or is derived from it."""
+"""What the caller states of one tensor acts on it, whatever shares parameters with it or is derived from it."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
