@@ -18,7 +18,7 @@ from ..numerics.quantize import along, quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
-from ..plan.affine import Affine, linear, rounded_up, with_float_scale
+from ..plan.affine import Affine, affine, linear, rounded_up, with_float_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -146,7 +146,8 @@ class PairWriter:
         if kind.scaling is Scaling.LINEAR:
             given, symmetric = linear(low, high, kind), True
         else:
-            given = with_float_scale(low, high, kind, limits, symmetric=symmetric)
+            choose = affine if powers else with_float_scale
+            given = choose(low, high, kind, limits, symmetric=symmetric)
         return rounded_up(given, low, limits, symmetric=symmetric) if powers else given
 
     def functions(self) -> Iterable[FunctionProto]:
@@ -285,4 +286,8 @@ def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packed(name: str, kind: QType, codes: NDArray[Any]) -> TensorProto:
-    return helper.make_tensor(name, kind.element_type, codes.shape, codes.reshape(-1).tolist())
+    """Two codes in a byte, the first one in its lower half."""
+    halves = codes.reshape(-1).astype(np.int64) & 0xF
+    low, high = halves[::2], np.append(halves, 0)[1::2]
+    packed = (low | high[: low.size] << 4).astype(np.uint8)
+    return helper.make_tensor(name, kind.element_type, codes.shape, packed.tobytes(), raw=True)
