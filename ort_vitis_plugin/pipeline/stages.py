@@ -37,7 +37,7 @@ from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
-from .validation import check_floats, check_weights
+from .validation import check_floats, check_overrides, check_weights
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter
@@ -113,6 +113,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, call)
     check_weights(graph, call)
+    check_overrides(graph, call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
