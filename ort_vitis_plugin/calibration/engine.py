@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CalibrationError, UnsupportedError
-from .batches import Part, parts_of
+from .batches import Batch, batches_of
 from .calibration import Calibration
 from .fingerprint import fingerprint
 from .observe import Observer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def calibrate(
+def calibration_of(
     model: ModelProto | str | Path,
     reader: Any,
     tensors: Iterable[str],
@@ -73,7 +73,7 @@ def calibrate(
             on_sample(sample)
 
     job = Job(names, list(providers), configure, apart)
-    parts = parts_of(reader, total.samples, checkpoint_every if saved else None, here=executor is None)
+    parts = batches_of(reader, total.samples, checkpoint_every if saved else None, here=executor is None)
     results = _here(model, job, parts, done) if executor is None else in_workers(model, job, parts, executor, done)
     for part in results:
         _take_in(total, part)
@@ -100,7 +100,7 @@ def _take_in(total: Calibration, part: Observation) -> None:
 
 
 def _here(
-    model: ModelProto | str | Path, job: Job, parts: Iterable[Part], done: Callable[[Sample], None]
+    model: ModelProto | str | Path, job: Job, parts: Iterable[Batch], done: Callable[[Sample], None]
 ) -> Iterator[Observation]:
     observer = Observer(model, job.tensors, providers=job.providers, configure=job.configure)
     for part in parts:

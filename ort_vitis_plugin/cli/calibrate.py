@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"written: {output} ({found.samples} samples, {len(found.sketches)} tensors)")
     if arguments.plot is not None:
         from ort_vitis_plugin.analysis.plot import plot
-        from ort_vitis_plugin.numerics.qtypes import qtype
+        from ort_vitis_plugin.numerics.qtypes import host_qtype
 
         symmetric = bool(keywords["extra_options"].get("ActivationSymmetric", True))
-        drawn = plot(found, arguments.plot, qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
+        drawn = plot(found, arguments.plot, host_qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
         print(f"written: {len(drawn)} plots in {arguments.plot}")
     return 0

@@ -47,7 +47,7 @@ def given_parameters(params: object, model: ModelProto) -> dict[str, tuple[np.ui
     return given
 
 
-def check_names(names: Iterable[str], argument: str, model: ModelProto) -> None:
+def check_node_names(names: Iterable[str], argument: str, model: ModelProto) -> None:
     """Refuse a name that no node of the model has."""
     known = {node.name for node in model.graph.node}
     for name in names:

@@ -12,7 +12,7 @@ from onnx import TensorProto
 from .. import calibration as artefact
 from ..calibration import Calibration
 from ..calibration.observe import Candidates, direct_errors
-from ..calibration.ranges_file import check_names, read_ranges, write_ranges
+from ..calibration.ranges_file import check_stored_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..options.ort_options import OrtOptions
@@ -86,7 +86,7 @@ def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
     if path is None or not path.exists():
         return None
     stored = read_ranges(path, call.method.key)
-    check_names(path, stored, tensors_of_interest(call, graph))
+    check_stored_names(path, stored, tensors_of_interest(call, graph))
     return Statistics(
         {name: each.sketch for name, each in stored.items()},
         ranges={name: each.limits for name, each in stored.items()},
@@ -136,7 +136,7 @@ def observe_samples(
             if beside is not None:
                 beside.collect()
 
-        found = artefact.calibrate(
+        found = artefact.calibration_of(
             inside.model,
             call.samples if beside is None else beside.passing(call.samples),
             tensors,

@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..graph import DEFAULT_DOMAINS, Graph, subgraphs, walk
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
-from ..onnx_io.checker import check
+from ..onnx_io.checker import check_model
 from ..onnx_io.output_types import state_types
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def canonical_form(model: ModelProto) -> ModelProto:
     model.ir_version = max(model.ir_version, UNLISTED_CONSTANTS_IR)
     state_types(model)
     try:
-        check(model)
+        check_model(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).write_back()
         try:
-            check(in_order)
+            check_model(in_order)
         except onnx.checker.ValidationError:
             raise ModelError(f"the model is not valid ONNX: {error}") from error
         return in_order

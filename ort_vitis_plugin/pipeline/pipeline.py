@@ -56,7 +56,7 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
 
 
 @external_weights.external_weights_scope()
-def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
+def quantize_model(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
     """The quantized model, and the report of how it was made."""
     call = Call.of(request, catalog)
     check_request(call.settings)

@@ -24,7 +24,7 @@ from ..plugin.declarations import LeaveFloat, Stage
 from ..request.call import Call
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
-from ..selection.rules import leave_float
+from ..selection.rules import apply_leave_float
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .calibrater_feed import calibrater_beside
@@ -207,7 +207,7 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
         if not call.enabled(step) or (step.option is not None and not call.settings.switched_on(step.option)):
             continue
         if isinstance(step, LeaveFloat):
-            leave_float(call, graph, step)
+            apply_leave_float(call, graph, step)
         else:
             done = step(graph, call)
             if done:

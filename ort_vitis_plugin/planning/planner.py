@@ -17,7 +17,7 @@ from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
-from .fusing import fuse, remove_activations
+from .fused_tensors import fuse, remove_activations
 from .tensor_parameters import TensorParameters
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def _code(value: object) -> str:
     return f"`{value}`" if str(value) else ""
 
 
-def options(catalog: Catalog, root: Path) -> str:
+def option_table(catalog: Catalog, root: Path) -> str:
     """Every key of extra_options."""
     return markdown(
         ("key", "type", "default", "needs", "what it does"),
@@ -55,7 +55,7 @@ def options(catalog: Catalog, root: Path) -> str:
     )
 
 
-def transforms(catalog: Catalog, root: Path) -> str:
+def transform_table(catalog: Catalog, root: Path) -> str:
     """Rewrites of the float graph by stage, in the order in which they run."""
     lines: list[tuple[str, ...]] = [("load", _code(step.key), "", "", step.doc) for step in catalog.all(ModelTransform)]
     names = [target.name for target in catalog.all(Target)]
@@ -66,7 +66,7 @@ def transforms(catalog: Catalog, root: Path) -> str:
     return markdown(("stage", "step", "target", "default", "what it does"), lines)
 
 
-def rules(catalog: Catalog, root: Path) -> str:
+def rule_table(catalog: Catalog, root: Path) -> str:
     """Hardware rules and fused pairs."""
     lines = [
         (_code(rule.key), _code(rule.target or ""), ", ".join(sorted(rule.ops)), rule.doc)
@@ -88,14 +88,14 @@ def _short(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def formats(catalog: Catalog, root: Path) -> str:
+def format_table(catalog: Catalog, root: Path) -> str:
     """How quantized tensors are written."""
     return markdown(
         ("format", "what is written"), ((_code(full_name(entry.key)), entry.doc) for entry in catalog.all(Format))
     )
 
 
-def methods(catalog: Catalog, root: Path) -> str:
+def method_table(catalog: Catalog, root: Path) -> str:
     """Calibration methods."""
     return markdown(
         ("method", "scales", "what it does"),
@@ -106,7 +106,7 @@ def methods(catalog: Catalog, root: Path) -> str:
     )
 
 
-def targets(catalog: Catalog, root: Path) -> str:
+def target_table(catalog: Catalog, root: Path) -> str:
     """Devices, with what each sets where the call leaves it alone."""
     return markdown(
         ("target", "device", "defaults"),
@@ -114,7 +114,7 @@ def targets(catalog: Catalog, root: Path) -> str:
     )
 
 
-def presets(catalog: Catalog, root: Path) -> str:
+def preset_table(catalog: Catalog, root: Path) -> str:
     """Named configurations."""
     return markdown(
         ("preset", "what it is for", "what it sets"),
@@ -131,7 +131,7 @@ def _settings(values: Any) -> str:
     )
 
 
-def hooks(catalog: Catalog, root: Path) -> str:
+def hook_table(catalog: Catalog, root: Path) -> str:
     """The hooks of a plugin."""
     found = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
     return markdown(
@@ -144,7 +144,7 @@ def _whole(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").split())
 
 
-def manual(catalog: Catalog, root: Path) -> str:
+def manual_table(catalog: Catalog, root: Path) -> str:
     """The manual's arguments and options, each with its default and the tests that prove it."""
     lines = []
     for row in rows(catalog, root):
@@ -155,23 +155,23 @@ def manual(catalog: Catalog, root: Path) -> str:
     return markdown(("name", "documented default", "default here", "proved by"), lines)
 
 
-def example(catalog: Catalog, root: Path) -> str:
+def example_source(catalog: Catalog, root: Path) -> str:
     """The foreign plugin that the tests install and run."""
     source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
     return f"```python\n{source}```\n"
 
 
 BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
-    "targets": targets,
-    "presets": presets,
-    "formats": formats,
-    "methods": methods,
-    "options": options,
-    "transforms": transforms,
-    "rules": rules,
-    "hooks": hooks,
-    "example": example,
-    "manual": manual,
+    "targets": target_table,
+    "presets": preset_table,
+    "formats": format_table,
+    "methods": method_table,
+    "options": option_table,
+    "transforms": transform_table,
+    "rules": rule_table,
+    "hooks": hook_table,
+    "example": example_source,
+    "manual": manual_table,
 }
 
 

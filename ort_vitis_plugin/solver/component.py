@@ -51,7 +51,7 @@ class Costs:
         return self.known[name, position]
 
 
-class Part:
+class Component:
     """The groups of tensors that some bounds touch; a group has one position."""
 
     def __init__(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @adjuster("AdjustHardSigmoid", ops=("HardSigmoid",), target="ipu_cnn")
-def hard_sigmoid(plan: Plan, node: NodeProto) -> Iterator[Bound]:
+def hard_sigmoid_bounds(plan: Plan, node: NodeProto) -> Iterator[Bound]:
     """0 <= ipos <= 15, opos >= 7 and 0 <= 14 + ipos - opos <= 31."""
     if not is_device_hard_sigmoid(node):
         return

@@ -15,7 +15,7 @@ from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, ad
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
 from ..options.options import OptionWarning
-from .arguments import check_names, deprecated, given_parameters
+from .arguments import check_node_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
 
 __all__ = ["QuantizationMode", "quantize"]
@@ -86,7 +86,7 @@ def quantize(
     else:
         deprecated("quantize()", "ort_vitis_plugin.quantize_dynamic(model_input, model_output)")
     prepared = _prepared(model)
-    check_names(nodes_to_quantize or (), "nodes_to_quantize", prepared)
+    check_node_names(nodes_to_quantize or (), "nodes_to_quantize", prepared)
     quantizer = LegacyQuantizer(
         prepared,
         given_parameters(quantization_params, prepared),

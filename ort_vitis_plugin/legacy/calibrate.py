@@ -15,7 +15,7 @@ from onnxruntime.quantization.calibrate import MinMaxCalibrater
 from onnxruntime.quantization.quant_utils import compute_scale_zp, get_qmin_qmax_for_qType
 
 from ..errors import CalibrationError, ModelNotFoundError, OptionError
-from .arguments import OP_TYPES, check_names, deprecated, listed_names
+from .arguments import OP_TYPES, check_node_names, deprecated, listed_names
 
 
 class _LegacyCalibrater(MinMaxCalibrater):  # type: ignore[misc]
@@ -50,8 +50,8 @@ def calibrate(
         listed_names(names, argument)
         for names, argument in ((op_types, "op_types"), (black_nodes, "black_nodes"), (white_nodes, "white_nodes"))
     )
-    check_names(black, "black_nodes", model)
-    check_names(white, "white_nodes", model)
+    check_node_names(black, "black_nodes", model)
+    check_node_names(white, "white_nodes", model)
     selected = [
         node
         for node in model.graph.node
