@@ -34,6 +34,7 @@ from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
+from .plan.fake_quantize import fake_quantize
 from .planning.marker import Marker
 from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
@@ -70,7 +71,7 @@ from .sketch import Sketch
 
 if TYPE_CHECKING:
     from .entry.quantize_static import settings_for
-    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
+    from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
 
 __all__ = [
     "CHANNELS_LAST",
@@ -199,7 +200,6 @@ __all__ = [
 _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
-    "fake_quantize": "pipeline.callable_stages",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",

@@ -37,6 +37,7 @@ from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
+from .tensor_stories import tell_tensors
 from .validation import check_floats, check_weights
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def adjust(call: Call, plan: Plan) -> Plan:
 def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
     report_nodes(call, emitter.plan, emitter.marks)
+    tell_tensors(call, emitter.plan, emitter.marks)
     return emitter.emit(call.report.skips)
 
 

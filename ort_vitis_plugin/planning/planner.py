@@ -39,9 +39,9 @@ class Planner:
         self.marks, self.statistics = marks, statistics
         self.settings, self.ledger = settings, ledger
         self.graph, self.options = marks.graph, settings.options
-        self.result = Plan(self.graph)
         self.not_data = NotData(self.graph, statistics)
         self.range_source: dict[str, str] = dict(self.not_data.padded)
+        self.result = Plan(self.graph, range_source=self.range_source)
         self.writer = settings.format.writer(settings, self.graph)
         self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
 
@@ -170,3 +170,4 @@ class Planner:
             for planned in self.result:
                 if planned.derived is None and planned.kind.is_integer:
                     planned.scale = scale_format(planned.scale)
+                    self.result.record(planned.name, f"the scale was put into the format {scale_format.key}")

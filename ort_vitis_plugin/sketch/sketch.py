@@ -87,6 +87,10 @@ class Sketch(Tally):
         steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
         return np.array([binned_error(view, step, low, high) for step in steps])
 
+    def error_of_step(self, step: float, qmin: int, qmax: int, zero_point: int = 0) -> float:
+        """The same for one step of any size, x / step rounded to codes."""
+        return binned_error(self.view, step, qmin - zero_point, qmax - zero_point)
+
     def contenders(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> list[int]:
         """The positions among which the best one is: one if that is certain, else a few for ``direct_errors``."""
         at = np.asarray(positions, np.int64).reshape(-1)
