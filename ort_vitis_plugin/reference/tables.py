@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -18,9 +17,8 @@ from ..plugin.manager import new_manager
 from ..plugin.methods import Method
 from .manual import rows
 
-README = "README.md"
-
-_BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
+# Writes the Markdown of one block, from what is declared and from the checkout.
+Block = Callable[[Catalog, Path], str]
 
 
 def markdown(headings: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
@@ -161,7 +159,7 @@ def example_source(catalog: Catalog, root: Path) -> str:
     return f"```python\n{source}```\n"
 
 
-BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
+BLOCKS: dict[str, Block] = {
     "targets": target_table,
     "presets": preset_table,
     "formats": format_table,
@@ -179,28 +177,3 @@ BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
 def bundled_catalog() -> Catalog:
     """What this package brings, without the plugins that happen to be installed here."""
     return Catalog(new_manager(entry_points=False))
-
-
-def rendered(text: str, root: Path) -> str:
-    """The text with every block between markers written anew."""
-
-    def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match['name']](bundled_catalog(), root)}{match[3]}"
-
-    return _BLOCK.sub(block, text)
-
-
-def stale_blocks(root: Path) -> list[str]:
-    """Names of the blocks that are not as they would be written, or not there."""
-    text = (root / README).read_text(encoding="utf-8")
-    there = {match["name"]: match[0] for match in _BLOCK.finditer(text)}
-    fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
-    return [name for name in BLOCKS if name not in there or there[name] != fresh[name]]
-
-
-def write_blocks(root: Path) -> list[str]:
-    """Write every block of README.md; the names of those that changed."""
-    stale = stale_blocks(root)
-    file = root / README
-    file.write_text(rendered(file.read_text(encoding="utf-8"), root), encoding="utf-8")
-    return stale

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ort_vitis_plugin.reference.house_map import FLOORS
+
 ROOT = Path(__file__).resolve().parents[2]
 HOST = ROOT / "ort_vitis_plugin"
 PLUGINS = ROOT / "plugins"
@@ -146,42 +148,6 @@ def test_no_circle() -> None:
     for name in edges:
         if name != "ort_vitis_plugin":
             visit(name, ())
-
-
-# The floors of the house, from the roof down: a room imports from rooms below it alone, for typing and lazily too.
-FLOORS = (
-    "__main__",
-    "cli",
-    "reference",
-    "testing",
-    "api",
-    "entry",
-    "legacy",
-    "compat",
-    "demo",
-    "analysis",
-    "pipeline",
-    "measure",
-    "planning",
-    "selection",
-    "request",
-    "convert",
-    "plugin",
-    "emission",
-    "report",
-    "solver",
-    "calibration",
-    "plan",
-    "sketch",
-    "custom_ops",
-    "graph",
-    "onnx_io",
-    "options",
-    "numerics",
-    "data_readers",
-    "lazy",
-    "errors",
-)
 
 
 def room_of(name: str) -> str:
