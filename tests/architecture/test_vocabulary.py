@@ -29,6 +29,7 @@ SAME_THING = {
 # What ends in -ing and is no gerund, or may not change.
 NO_GERUNDS = {
     "testing": "an import path that stays, and a noun in every Python library",
+    "padding": "a noun of convolutions: what is put around a picture",
     "planning": "the room between marks and a plan; `plan` is the plan itself",
     "rounding": "a noun of numerics: where a value between two codes goes",
 }
