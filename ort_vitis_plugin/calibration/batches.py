@@ -35,7 +35,11 @@ class Batch:
 
 
 def batches_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Batch]:
-    """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part."""
+    """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part.
+
+    Raises:
+        CalibrationError: the reader fails, or has fewer samples than were done before.
+    """
     source = reader.reader if isinstance(reader, Samples) else reader
     count = len(reader) if not here and is_ranged(source) and _travels(reader) else None
     if count is not None:

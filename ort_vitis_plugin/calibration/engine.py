@@ -48,6 +48,10 @@ def calibration_of(
     ``on_sample`` is called after every sample, in order; with ``apart`` it gets sketches of that sample alone.
     ``non_finite="error"`` makes the first NaN or Inf an error. ``checkpoint`` names a file that is written after
     every ``checkpoint_every`` samples, taken up by the next call if it is there, and removed at the end.
+
+    Raises:
+        CalibrationError: there is no sample, a tensor has no finite value, or one that is not finite is to be an error.
+        UnsupportedError: the executor is none.
     """
     if non_finite not in ("report", "error"):
         raise CalibrationError(f"non_finite is {non_finite!r}; it is 'report' or 'error'")

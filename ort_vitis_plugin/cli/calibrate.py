@@ -31,7 +31,11 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, write whole or not at all."""
+    """Calibrate, write whole or not at all.
+
+    Raises:
+        ModelNotFoundError: the folder to write into does not exist.
+    """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 

@@ -41,6 +41,10 @@ def calibrate(
 
     A node is selected if its type is in ``op_types`` and its name not in ``black_nodes``, or its name is in
     ``white_nodes``. ``augmented_model_path`` keeps the model that measures the ranges; by default none is kept.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+        OptionError: no node with a float tensor is selected.
     """
     deprecated("calibrate()", "onnxruntime.quantization.create_calibrator(model, op_types)")
     if not Path(model_path).is_file():

@@ -66,6 +66,11 @@ def quantize(
     ``quantization_params`` maps tensors to ``[zero_point, scale]``: inputs of the nodes if ``static``, outputs in mode
     QLinearOps; a node that lacks one stays float. ``asymmetric_input_types`` makes weights int8 instead of uint8.
     ``force_fusions`` writes dynamic quantization as one DynamicQuantizeLinear instead of single steps.
+
+    Raises:
+        OptionTypeError: an argument has a wrong type.
+        OptionError: parameters are missing that the mode needs.
+        UnsupportedError: another number of bits than 8 is asked for.
     """
     if not isinstance(model, ModelProto):
         raise OptionTypeError(f"quantize() takes a ModelProto, not {type(model).__name__}; use onnx.load(path)")

@@ -47,7 +47,13 @@ def obtain(
     collector: Collector | None,
     beside: CalibraterFeed | None = None,
 ) -> Calibration:
-    """The calibration of the prepared model; a cache file is read if it exists and written if not."""
+    """The calibration of the prepared model; a cache file is read if it exists and written if not.
+
+    Raises:
+        UnsupportedError: the method looks at each sample, which a calibration does not keep.
+        OptionTypeError: what is given is no calibration.
+        CalibrationError: it is of another model.
+    """
     given, cache = call.request.calibration, call.call.calibration_cache
     path = Path(cache) if cache else None
     if given is None and (path is None or not path.exists()):
@@ -117,7 +123,11 @@ def observe_samples(
     beside: CalibraterFeed | None = None,
     **engine: Any,
 ) -> Calibration:
-    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
+    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint.
+
+    Raises:
+        UnsupportedError: bodies are to be observed by an executor or from a checkpoint.
+    """
     with (
         Progress("calibration samples", len(call.samples)) as progress,
         subgraphs.watch(call, model, tensors) as inside,

@@ -28,6 +28,9 @@ def canonical_form(model: ModelProto) -> ModelProto:
 
     The default domain is written '', sparse constants are dense, the graph has a name, outputs have types, nodes are
     sorted (some tools append them in any order), and constants need not be listed as inputs, as they are up to IR 3.
+
+    Raises:
+        ModelError: the model is not valid ONNX.
     """
     _write_default_domain(model)
     _make_dense(model)

@@ -149,7 +149,11 @@ class Catalog:
         return [path for library in self.all(CustomOpLibrary) if (path := library.path()) is not None]
 
     def explain(self, name: str) -> list[Entry]:
-        """Entries of that name, the winner first; option keys lead to what declares them."""
+        """Entries of that name, the winner first; option keys lead to what declares them.
+
+        Raises:
+            UnknownNameError: nobody declares the name.
+        """
         found = [entry for entry in self.entries if name in (name_of(entry.key), str(entry.key))]
         found += [
             entry
