@@ -22,7 +22,7 @@ def within_rules(call: Call, plan: Plan) -> Plan:
     off = why_off(call.settings)
     if off is not None:
         call.note(off)
-    bounds = list(rules(call, plan))
+    bounds = list(bounds_of_rules(call, plan))
     if bounds:
         moves, violations = adjust_plan(plan, bounds)
         call.report.moves.extend(moves)
@@ -33,7 +33,7 @@ def within_rules(call: Call, plan: Plan) -> Plan:
     return plan
 
 
-def rules(call: Call, plan: Plan) -> Iterator[Bound]:
+def bounds_of_rules(call: Call, plan: Plan) -> Iterator[Bound]:
     """The bounds of the plan's own and of the target's rules, rule by rule in the order in which they are declared."""
     yield from plan.bounds
     settings = call.settings

@@ -27,7 +27,12 @@ WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def check_request(settings: Settings) -> None:
-    """Refuse combinations of format, method, types and options that cannot work."""
+    """Refuse combinations of format, method, types and options that cannot work.
+
+    Raises:
+        UnsupportedError: format, method and types do not go together.
+        OptionError: an option has a value that cannot be, or a provider is missing.
+    """
     for argument, kind in (("activation_type", settings.activation), ("weight_type", settings.weight)):
         if not settings.format.accepts(kind):
             others = [
@@ -104,7 +109,11 @@ def _is_stored(graph: Graph, tensor: str) -> bool:
 
 
 def check_weights(graph: Graph, call: Call) -> None:
-    """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none."""
+    """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none.
+
+    Raises:
+        ModelError: a weight holds NaN or Inf.
+    """
     for node in graph:
         if node.op_type not in WEIGHTED or call.refusal(node) is not None:
             continue
@@ -122,7 +131,11 @@ def check_weights(graph: Graph, call: Call) -> None:
 
 
 def check_floats(graph: Graph, call: Call) -> None:
-    """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
+    """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can.
+
+    Raises:
+        UnsupportedError: the model's float type or opset is none that the format can write.
+    """
     selected = [node for node in graph if call.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
     if TensorProto.FLOAT16 in kinds and not call.format.writer.takes_float16:

@@ -77,4 +77,5 @@ class Biases:
             w.scale = np.asarray(w.scale * factor, dtype=np.float32)
             if w.zero_point.any() and w.axis is None:  # the channels of a weight have one zero point
                 w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
+            self.result.record(w.name, f"the scale was enlarged so that the int32 bias of {derived.node} fits")
             self.ledger.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")

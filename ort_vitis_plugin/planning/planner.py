@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..custom_ops.stored_codes import stored_codes
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
-from ..numerics.qtypes import qtype
+from ..numerics.qtypes import host_qtype
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
@@ -18,7 +18,7 @@ from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
 from .constants import Constants
-from .fusing import fuse, remove_activations
+from .fused_tensors import fuse, remove_activations
 from .tensor_parameters import PARAMETERS, TensorParameters
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class Planner:
         self.marks, self.statistics = marks, statistics
         self.settings, self.ledger = settings, ledger
         self.graph, self.options = marks.graph, settings.options
-        self.result = Plan(self.graph)
         self.not_data = NotData(self.graph, statistics)
         self.range_source: dict[str, str] = dict(self.not_data.padded)
+        self.result = Plan(self.graph, range_source=self.range_source)
         self.writer = settings.format.writer(settings, self.graph)
         self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
         self.constants = Constants(self.parameters, settings)
@@ -152,7 +152,7 @@ class Planner:
         stored = stored_codes(self.graph, name)
         if stored is None or stored.block_size:
             return None
-        kind = qtype(stored.element_type)
+        kind = host_qtype(stored.element_type)
         return TensorPlan(
             name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
         )
@@ -163,3 +163,4 @@ class Planner:
             for planned in self.result:
                 if planned.derived is None and planned.kind.is_integer:
                     planned.scale = scale_format(planned.scale)
+                    self.result.record(planned.name, f"the scale was put into the format {scale_format.key}")

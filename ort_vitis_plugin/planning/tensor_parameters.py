@@ -157,7 +157,11 @@ class TensorParameters:
         return self.range_source.get(name, name) in self.statistics or "scale" in self.override(name)
 
     def finite(self, name: str) -> NDArray[Any]:
-        """The value of a constant, which must be finite."""
+        """The value of a constant, which must be finite.
+
+        Raises:
+            ModelError: it holds NaN or Inf.
+        """
         array = self.graph.array(name)
         assert array is not None
         if not np.isfinite(array).all():

@@ -66,7 +66,7 @@ class ErrorWeights:
             return None
         by_columns = node.op_type == "ConvTranspose" or (node.op_type == "Gemm" and not attribute(node, "transB", 0))
         terms = math.prod(weight.dims) / max(weight.dims[1 if by_columns else 0], 1)
-        return terms * terms * w * x
+        return float(terms * terms * w * x)
 
     def _mean_square(self, name: str) -> float | None:
         tensor = self.plan.tensors.get(self.plan.fused_end(name)) if name else None

@@ -25,6 +25,11 @@ class FixNeuronWriter(PairWriter):
         return False
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
+        """Bit width and position of the one node.
+
+        Raises:
+            UnsupportedError: the tensor has not one power-of-two scale.
+        """
         if planned.position is None:
             raise UnsupportedError(
                 f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.plan.affine import affine
 
 from .checks import (
@@ -121,6 +121,6 @@ def test_channels_of_nothing_have_the_zero_point_of_the_others(
 
 @pytest.mark.parametrize("limits", [(0, 255), (0, 127)])
 def test_the_zero_point_of_zeros(limits: tuple[int, int]) -> None:
-    kind = qtype(QuantType.QUInt8)
+    kind = host_qtype(QuantType.QUInt8)
     something = affine(-1.0, 1.0, kind, limits, symmetric=True)
     assert affine(0.0, 0.0, kind, limits, symmetric=True).zero_point == something.zero_point

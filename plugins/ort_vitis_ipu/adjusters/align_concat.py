@@ -1,4 +1,9 @@
-"""The DPU concatenates by copying: all parts lie at the position of the whole."""
+"""The DPU concatenates by copying: all parts lie at the position of the whole.
+
+Source: option AlignConcat of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

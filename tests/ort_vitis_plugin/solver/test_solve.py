@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin.errors import CalibrationError
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from ort_vitis_plugin.solver import adjust_plan, solve
 from ort_vitis_plugin.solver.cost_tables import excess
 from ort_vitis_plugin.solver.variable_elimination import LIMITS, Table, minimize
 
+INT8 = host_qtype("QInt8")
 B, W, X, Y, Z = map(Position, "bwxyz")
 CUT = Bound(W + X - Y, 0, 16, prefer=W, rule="AdjustShiftCut", node="conv")
 
@@ -210,8 +210,7 @@ def plan_of(**tensors: tuple[int, float]) -> Plan:
     graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: (), sorted=list))
     made = {}
     for name, (position, price) in tensors.items():
-        kind = qtype(QuantType.QInt8)
-        made[name] = TensorPlan(name, Role.ACTIVATION, kind, np.float32(1), np.int64(0), curve=Slope(position, price))
+        made[name] = TensorPlan(name, Role.ACTIVATION, INT8, np.float32(1), np.int64(0), curve=Slope(position, price))
         made[name].move(position)
     return Plan(graph, made)
 
