@@ -77,7 +77,11 @@ class Constants:
 
 
 def check_channels(name: str, shape: Sequence[int], stated: Sequence[Override]) -> None:
-    """Refuse an axis, or a number of channels, that a tensor of this shape does not have."""
+    """Refuse an axis, or a number of channels, that a tensor of this shape does not have.
+
+    Raises:
+        OptionError: the overrides name another axis, or another number of channels, than the tensor has.
+    """
     axis = stated[0].get("axis") if stated else None
     if axis is None:
         return
