@@ -24,6 +24,7 @@ from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import open_session
+from ..plugin.op_functions import with_definitions
 from ..report.progress import Progress
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def dump_model(
     ``output_dir`` hold its codes; with ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every
     node's outputs. '/' becomes '_'; ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
     """
-    loaded = load_model(model)
+    loaded = with_definitions(load_model(model))
     graph = Graph(loaded, copy=False)
     quantized = _quantized(graph)
     if not quantized and not dump_float:

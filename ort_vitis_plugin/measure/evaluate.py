@@ -13,6 +13,7 @@ from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..numerics.sqnr import decibels
 from ..onnx_io.sessions import open_session
+from ..plugin.op_functions import with_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, tuple[float, float]]:
     """{output: (SQNR in dB, largest difference)} over all samples; nothing but sums is kept of them."""
-    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
+    left, right = (open_session(with_definitions(part), [custom_ops.register]) for part in (model, quantized))
     names = [value.name for value in left.get_outputs()]
     missing = set(names) - {value.name for value in right.get_outputs()}
     if missing:

@@ -15,6 +15,7 @@ from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plugin.entries import full_name
+from ..request.mixed_types import OPTION
 from .range_file import check_range_file
 
 if TYPE_CHECKING:
@@ -26,14 +27,17 @@ WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 def check_request(settings: Settings) -> None:
     """Refuse combinations of format, method, types and options that cannot work."""
-    for argument, kind in (("activation_type", settings.activation), ("weight_type", settings.weight)):
+    stated = [("activation_type", settings.activation), ("weight_type", settings.weight)]
+    for key, types in settings.mixed.items():
+        stated += [(f"{OPTION}[{key!r}]", kind) for kind in (types.activation, types.weight)]
+    for argument, kind in stated:
         if not settings.format.accepts(kind):
             others = [
                 full_name(other.key) for other in settings.catalog.all(type(settings.format)) if other.accepts(kind)
             ]
             hint = f"use {' or '.join(others)}" if others else "choose another type"
             raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(settings.format.key)}; {hint}")
-    if settings.activation.bits < 8 <= settings.weight.bits:
+    if settings.activation.is_integer and settings.activation.bits < 8 <= settings.weight.bits:
         raise UnsupportedError(
             f"activation_type={settings.activation} with weight_type={settings.weight}: onnxruntime fuses such pairs "
             "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "

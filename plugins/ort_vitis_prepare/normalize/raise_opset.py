@@ -119,7 +119,7 @@ def _needed(model: ModelProto, context: Context) -> int:
     per_channel = context.request.per_channel or any(
         "axis" in entry for listed in overrides.values() for entry in listed
     )
-    of_format = int(context.format.writer.opset_for((context.activation, context.weight)))
+    of_format = int(context.format.writer.opset_for(context.kinds))
     needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
     stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
