@@ -202,7 +202,8 @@ def dump_model(
 
     For each FixNeuron, and for each dequantized tensor of native and Vitis QDQ, ``<output>.bin`` and ``.txt`` in
     ``output_dir`` hold its codes, for each tensor of a block type its values, which have no codes of one type; with
-    ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every node's outputs. '/' becomes '_'; ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
+    ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every node's outputs. '/' becomes '_';
+    ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
     """
     loaded = with_definitions(load_model(model))
     graph = Graph(loaded, copy=False)

@@ -52,6 +52,8 @@ class PairSettings(Protocol):
     @property
     def target(self) -> Device: ...
 
+    def note(self, text: str) -> None: ...
+
 
 @dataclass(frozen=True)
 class Pair:

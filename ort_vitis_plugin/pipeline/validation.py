@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
+from ..options.options import OptionWarning
 from ..options.ort_options import OrtOptions
 from ..plugin.entries import full_name
 from ..request.mixed_types import OPTION
@@ -22,6 +24,14 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
+# Options on scales and zero points.
+OF_SCALES = (
+    "ActivationSymmetric",
+    "WeightSymmetric",
+    "CalibTensorRangeSymmetric",
+    "ActivationRestrictedAsymmetric",
+    "MinimumRealRange",
+)
 WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
@@ -55,8 +65,21 @@ def check_request(settings: Settings) -> None:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
+    _warn_of_scales(settings)
     _check_providers(settings)
     check_range_file(settings)
+
+
+def _warn_of_scales(settings: Settings) -> None:
+    """What speaks of scales and zero points, where no type of the call has one, has no effect; said once."""
+    if any(kind.has_parameters for kind in settings.kinds):
+        return
+    given = [key for key in OF_SCALES if settings.options.given(key)]
+    given += [name for name in ("per_channel", "reduce_range") if getattr(settings.request, name)]
+    if given:
+        kinds = " and ".join(sorted(map(str, settings.kinds)))
+        text = f"{', '.join(given)}: without meaning for {kinds}, whose codes carry their own exponents"
+        warnings.warn(text, OptionWarning, stacklevel=6)
 
 
 def _check_providers(settings: Settings) -> None:

@@ -63,7 +63,7 @@ class Planner:
             elif self.parameters.is_known(name) or provider is not None or not self._kinds(name)[0].has_parameters:
                 self.result.tensors[name] = planned = self._activation(name)
                 shared = self.result.tensors.get(provider) if provider is not None else None
-                if shared is not None and shared.kind == planned.kind:
+                if shared is not None and self._may_share(shared.kind, planned.kind):
                     self.result.provider[name] = shared.name
             else:
                 self.ledger.report.note(f"{name} was never computed in calibration; it stays float")
@@ -99,6 +99,10 @@ class Planner:
         elif others and "quant_type" not in override:
             self._read_in_another_type(planned, others, sketch)
         return planned
+
+    def _may_share(self, kind: QType, other: QType) -> bool:
+        """Whether a tensor of one type may take the parameters, and so the type, of a tensor that it was moved from."""
+        return kind == other or (kind.has_parameters and other.has_parameters and not self.types.mixed)
 
     def _kinds(self, name: str) -> list[QType]:
         """The tensor's types, its own first, then those that readers want.

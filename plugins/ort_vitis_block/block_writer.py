@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from ort_vitis_plugin.api import Pair, Skip, TensorPlan
+    from ort_vitis_plugin.api import Graph, Pair, Skip, TensorPlan
 
+SHOWN = 5
 HALF_FLOAT_OPSET = 15
 """The functions of half floats beside another type compute with CastLike."""
 
@@ -34,6 +35,10 @@ class BlockWriter(PairWriter):
 
     takes_float16 = False
     minimum_opset = MINIMUM_OPSET
+
+    def __init__(self, settings: Any, graph: Graph) -> None:
+        super().__init__(settings, graph)
+        self._padded: dict[str, str] = {}
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -60,8 +65,16 @@ class BlockWriter(PairWriter):
         kind = planned.kind
         if not isinstance(kind, BlockQType):
             return super().attributes(planned, dequantize=dequantize)
+        return kind.block.attributes(self._axis(planned))
+
+    def _axis(self, planned: TensorPlan) -> int:
+        """Where the blocks of a tensor lie; a length that blocks do not fill is remembered."""
         axis = planned.axis if planned.axis is not None else default_axis(self.graph, planned.name)
-        return kind.block.attributes(axis)
+        shape = self.graph.shape(planned.name) or ()
+        length = shape[axis] if -len(shape) <= axis < len(shape) else None
+        if isinstance(planned.kind, BlockQType) and isinstance(length, int) and length % planned.kind.block.block:
+            self._padded[planned.name] = f"{planned.name} ({length})"
+        return axis
 
     def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
         is_block = isinstance(pair.parameters.kind, BlockQType)
@@ -74,11 +87,14 @@ class BlockWriter(PairWriter):
         kind = planned.kind
         if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].fold_constant_blocks:
             return super().write_constant(planned, array)
-        axis = planned.axis if planned.axis is not None else default_axis(self.graph, planned.name)
-        rounded = kind.block.quantize_dequantize(array, axis)
+        rounded = kind.block.quantize_dequantize(array, self._axis(planned))
         return self.graph.add_initializer(f"{planned.name}_blocks", rounded.astype(array.dtype))
 
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
+        if self._padded:
+            shown = ", ".join(list(self._padded.values())[:SHOWN])
+            more = f" and {len(self._padded) - SHOWN} more" if len(self._padded) > SHOWN else ""
+            self.settings.note(f"lengths that blocks do not fill are padded with zeros: {shown}{more}")
         return rename_ops(model, QUARK_DOMAIN) if self.settings.options[BlockOptions].use_quark_ops else model
 
 

@@ -20,6 +20,7 @@ from ort_vitis_plugin.api import Declaration, hookimpl
 from ort_vitis_plugin.convert.op_domains import rename_ops
 from ort_vitis_plugin.errors import MissingPluginError, UnsupportedError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.options.options import OptionWarning
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
 
@@ -173,6 +174,21 @@ def test_the_method_does_not_matter(method: CalibrationMethod) -> None:
         for more in ({}, {"calibrate_method": method})
     )
     np.testing.assert_array_equal(found, expected)
+
+
+def test_options_on_scales_are_said_to_have_no_meaning_once() -> None:
+    with pytest.warns(OptionWarning, match="ActivationSymmetric, per_channel: without meaning for QBFP16") as caught:
+        quantized(two_products(), ActivationSymmetric=True, per_channel=True)
+    assert len(caught) == 1
+
+
+def test_lengths_that_blocks_do_not_fill_are_said() -> None:
+    notes = quantized(two_products(), "QMXINT8").report.notes
+    found = [note for note in notes if "padded" in note]
+    assert len(found) == 1
+    assert "x (40)" in found[0]
+    assert "w2 (24)" in found[0]
+    assert not [note for note in quantized(two_products()).report.notes if "w1" in note]
 
 
 def test_types_of_the_other_format_are_refused_with_its_name() -> None:
