@@ -12,6 +12,7 @@ from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
 from .data_readers import CHANNELS_LAST, Feed
+from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
@@ -28,6 +29,7 @@ from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check as check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.sessions import AS_WRITTEN, open_session
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
 from .options.ort_options import OrtOptions
@@ -70,11 +72,14 @@ from .selection.divisors import is_divisor
 from .sketch import Sketch
 
 if TYPE_CHECKING:
-    from .entry.quantize_static import settings_for
+    from .analysis.placement_forecast import forecast
+    from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
 
 __all__ = [
+    "AS_WRITTEN",
     "CHANNELS_LAST",
+    "CLAMPS",
     "DEFAULT_DOMAINS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
@@ -161,6 +166,7 @@ __all__ = [
     "externalize",
     "fake_quant",
     "fake_quantize",
+    "forecast",
     "fusion",
     "hookimpl",
     "integers",
@@ -174,11 +180,13 @@ __all__ = [
     "made_by",
     "nearest_position",
     "observe",
+    "open_session",
     "operands",
     "option",
     "plan",
     "position_of",
     "prepare",
+    "prepared",
     "qtype",
     "quantize",
     "reduced_axes",
@@ -202,9 +210,11 @@ _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
     "fake_quantize": "pipeline.callable_stages",
+    "forecast": "analysis.placement_forecast",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",
+    "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
 }
