@@ -12,8 +12,9 @@ from onnx import TensorProto
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
+from ..numerics.qtypes import Scaling
 from ..onnx_io.load import QUANTIZED_OPS
-from ..onnx_io.ort_support import has_native_pairs
+from ..onnx_io.ort_support import has_float8_pairs, has_native_pairs
 from ..options.options import OptionWarning
 from ..options.ort_options import OrtOptions
 from ..plugin.entries import full_name
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
+FLOAT8_RELEASE = "1.20"  # the first with QuantizeLinear of opset 21
 # Options on scales and zero points.
 OF_SCALES = (
     "ActivationSymmetric",
@@ -47,6 +49,11 @@ def check_request(settings: Settings) -> None:
             ]
             hint = f"use {' or '.join(others)}" if others else "choose another type"
             raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(settings.format.key)}; {hint}")
+    for kind in settings.kinds:
+        if kind.scaling is Scaling.LINEAR and not has_float8_pairs(kind.element_type):
+            raise UnsupportedError(
+                f"onnxruntime {onnxruntime.__version__} has no operators for {kind}; those from {FLOAT8_RELEASE} on do"
+            )
     if settings.activation.is_integer and settings.activation.bits < 8 <= settings.weight.bits:
         raise UnsupportedError(
             f"activation_type={settings.activation} with weight_type={settings.weight}: onnxruntime fuses such pairs "

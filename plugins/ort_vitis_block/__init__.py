@@ -10,6 +10,7 @@ from ort_vitis_plugin.api import Declaration, OpFunctions, hookimpl
 from .block_options import BlockOptions
 from .block_types import BLOCK_TYPES, BlockType
 from .block_writer import BFP_FIX_NEURON, MX_FIX_NEURON, BlockWriter
+from .float8 import E5M2, FLOAT8_MSE
 from .functions import add_block_functions
 from .numpy_reference import block_floating_point, microscaling
 from .op_attributes import BLOCK_OPS
@@ -36,6 +37,8 @@ FUNCTIONS = OpFunctions(
 def vitis_declare() -> Iterator[Declaration]:
     yield BlockOptions
     yield from TYPES
+    yield E5M2
+    yield FLOAT8_MSE
     yield BFP_FIX_NEURON
     yield MX_FIX_NEURON
     yield FUNCTIONS
