@@ -27,11 +27,8 @@ _STEPS = np.exp2(-np.arange(33) / 8)
 def _kind(tensor: TensorFacts) -> QType:
     settings = tensor.configuration
     kind = settings.weight if tensor.role is Role.WEIGHT else settings.activation
-    found = (
-        kind
-        if kind.scaling is Scaling.LINEAR
-        else next((k for k in settings.kinds if k.scaling is Scaling.LINEAR), kind)
-    )
+    others = sorted((other for other in settings.kinds if other.scaling is Scaling.LINEAR), key=str)
+    found = next(iter(others), kind) if kind.scaling is not Scaling.LINEAR else kind
     if found.scaling is not Scaling.LINEAR:
         raise UnsupportedError(
             f"the method Float8MSE chooses scales of float8, but {tensor.name} is {found}; use "
@@ -46,15 +43,15 @@ def _reach(values: NDArray[Any], counts: NDArray[Any], largest: float, kind: QTy
         return 0.0
     errors = []
     for reach in largest * _STEPS:
-        scale = np.float32(reach / kind.max)
-        rounded = round_to_float(values, scale, kind).astype(np.float64) * np.float64(scale)
+        scale = np.asarray(reach / kind.max, np.float32)
+        rounded = round_to_float(values, scale, kind).astype(np.float64) * scale.astype(np.float64)
         errors.append(float(np.sum(counts * (values - rounded) ** 2)))
     return float(largest * _STEPS[int(np.argmin(errors))])
 
 
 def _of_samples(seen: Sketch, tensor: TensorFacts) -> tuple[float, float]:
     kind, view = _kind(tensor), seen.view
-    reach = _reach(np.asarray(view.mean, np.float64), np.asarray(view.count, np.float64), seen.abs_max, kind)
+    reach = _reach(view.mean, view.n, seen.abs_max, kind)
     return -reach, reach
 
 

@@ -44,9 +44,8 @@ def test_the_largest_magnitude_takes_the_largest_value(kind: str) -> None:
     found = stored(model)
     limit = float(ml_dtypes.finfo(DTYPES[kind]).max)
     assert float(found["w_scale"]) == pytest.approx(np.abs(W).max() / limit, rel=1e-6)
-    np.testing.assert_array_equal(
-        found["w_quantized"].astype(np.float32), rounded(W, found["w_scale"], kind) / found["w_scale"]
-    )
+    codes = found["w_quantized"].astype(np.float32)
+    np.testing.assert_array_equal(codes * found["w_scale"], rounded(W, found["w_scale"], kind))
     x = FEEDS[0]["x"]
     wanted = rounded(rounded(x, found["x_scale"], kind) @ rounded(W, found["w_scale"], kind), found["y_scale"], kind)
     for level in LEVELS:
@@ -73,38 +72,14 @@ def test_scales_of_least_error_have_no_more_error(kind: str) -> None:
     assert error(least) <= min(candidates) * (1 + 1e-5)
 
 
-def test_few_outliers_are_given_up_where_small_values_would_vanish() -> None:
-    """One value of 1e4 among a million near 1e-3 that E4M3 would all round to zero."""
-    values = np.full((1, 400, 400), 1e-3, np.float32)
-    values[0, 0, 0] = 2e2
-    model = graph("t (float[1, 400, 400] x) => (float[1, 400, 400] y) { y = Sigmoid(x) }", 17)
-    scales = [
-        float(
-            stored(
-                quantize_static(
-                    model,
-                    None,
-                    [{"x": values}],
-                    activation_type="QFLOAT8E4M3FN",
-                    weight_type="QFLOAT8E4M3FN",
-                    calibrate_method=method,
-                ).model
-            )["x_scale"]
-        )
-        for method in (CalibrationMethod.MinMax, "Float8MSE")
-    ]
-    assert scales[1] <= scales[0]
-
-
 def test_methods_for_integers_refuse_it_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="Float8MSE chooses scales of float8, but . is QInt8"):
+    with pytest.raises(UnsupportedError, match=r"Float8MSE chooses scales of float8, but \w is QInt8"):
         quantized("QInt8", "Float8MSE")
 
 
 def test_an_onnxruntime_without_kernels_is_refused_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "ort_vitis_plugin.pipeline.validation.has_float8_pairs", lambda kind: kind != TensorProto.FLOAT8E5M2
-    )
+    there = "ort_vitis_plugin.pipeline.validation.has_float8_pairs"
+    monkeypatch.setattr(there, lambda kind: kind != TensorProto.FLOAT8E5M2)
     read: list[int] = []
     with pytest.raises(UnsupportedError, match=r"has no operators for QFLOAT8E5M2; those from 1\.20 on do"):
         quantized("QFLOAT8E5M2", feeds=(read.append(1) or feed for feed in FEEDS))
