@@ -35,7 +35,8 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
     if reader is None and (call.request.calibration is not None or range_file(call.settings) is not None):
         reader = RandomDataReader(model, call.call.random_data_reader_input_shape)
     if reader is None and not call.settings.needs_data:
-        call.report.note(f"{call.activation} needs no calibration data: no sample was run, so none tells the accuracy")
+        what = "WeightOnly" if call.settings.weights_alone else call.activation
+        call.report.note(f"{what} needs no calibration data: no sample was run, so none tells the accuracy")
         reader = []
     if reader is None:
         call.report.note("calibrated with random data: fit for trying out only, not for deployment")

@@ -40,6 +40,7 @@ from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
 from .validation import check_floats, check_weights
+from .weight_only import with_block_weights
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter
@@ -170,6 +171,12 @@ def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
     report_nodes(call, emitter.plan, emitter.marks)
     return emitter.emit(call.report.skips)
+
+
+@stage
+def store_weights(call: Call, model: ModelProto) -> ModelProto:
+    """Weights that WeightOnly asks for, in blocks of few bits."""
+    return with_block_weights(call, model)
 
 
 @stage

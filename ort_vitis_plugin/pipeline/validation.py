@@ -20,6 +20,7 @@ from ..options.ort_options import OrtOptions
 from ..plugin.entries import full_name
 from ..request.mixed_types import OPTION
 from .range_file import check_range_file
+from .weight_only import check_weight_only
 
 if TYPE_CHECKING:
     from ..request.call import Call
@@ -72,6 +73,7 @@ def check_request(settings: Settings) -> None:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
+    check_weight_only(settings.weight_blocks)
     _warn_of_scales(settings)
     _check_providers(settings)
     check_range_file(settings)

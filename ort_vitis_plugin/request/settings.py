@@ -15,6 +15,7 @@ from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
 from .mixed_types import TypePair, mixed_types
+from .weight_blocks import WeightBlocks, weight_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,12 @@ class Settings:
     weight: QType
     op_types: frozenset[str]
     mixed: Mapping[str, TypePair] = field(default_factory=dict)
+    weight_blocks: WeightBlocks | None = None
+
+    @property
+    def weights_alone(self) -> bool:
+        """Whether only weights are to be stored in few bits: no type was asked for data."""
+        return self.weight_blocks is not None and "activation_type" in self.request.default and not self.mixed
 
     @property
     def kinds(self) -> frozenset[QType]:
@@ -51,6 +58,8 @@ class Settings:
     @property
     def needs_data(self) -> bool:
         """Whether any type of activations has parameters that follow from what the model computes."""
+        if self.weights_alone:
+            return False
         kinds = [self.activation, *(types.activation for types in self.mixed.values()), *self._override_types()]
         return any(kind.has_parameters for kind in kinds)
 
@@ -106,6 +115,7 @@ class Settings:
             "method": str(self.method.key),
             "activation_type": str(self.activation),
             "weight_type": str(self.weight),
+            **({"weights": str(self.weight_blocks)} if self.weight_blocks is not None else {}),
             **{f"types of {key}": f"{types.activation}, {types.weight}" for key, types in self.mixed.items()},
         }
 
@@ -147,6 +157,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         weight=base.weight,
         op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
         mixed=mixed_types(call.mixed_types, base, catalog),
+        weight_blocks=weight_blocks(call.weight_only),
     )
     catalog.check_used(lineage, (settings.format, settings.method), request.given)
     return settings
