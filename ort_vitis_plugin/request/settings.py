@@ -65,8 +65,8 @@ class Settings:
 
     def _override_types(self) -> Iterator[QType]:
         """The types that TensorQuantOverrides names; what it has in another form is for others to refuse."""
-        overrides = self.options.get("TensorQuantOverrides")
-        for stated in overrides.values() if isinstance(overrides, Mapping) else ():
+        overrides = self.options[OrtOptions].tensor_quant_overrides
+        for stated in (overrides or {}).values():
             for entry in stated if isinstance(stated, (list, tuple)) else ():
                 for part in (entry, entry.get("convert")) if isinstance(entry, Mapping) else ():
                     if isinstance(part, Mapping) and "quant_type" in part:
