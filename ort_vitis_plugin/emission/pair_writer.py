@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-    from onnx import FunctionProto, ModelProto
+    from onnx import FunctionProto, ModelProto, NodeProto
 
     from ..graph import Graph, Skip
     from ..options.options import Options
@@ -54,6 +54,8 @@ class PairSettings(Protocol):
     @property
     def target(self) -> Device: ...
 
+    def note(self, text: str) -> None: ...
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -73,7 +75,8 @@ class Pair:
 class PairWriter:
     """Writes the pairs, constants and biases of one graph.
 
-    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
+    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes;
+    ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
     weights that come with a DequantizeLinear).
@@ -95,6 +98,21 @@ class PairWriter:
         self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------ what a format says of itself
+
+    def writes_one_node(self, kind: QType) -> bool:
+        """Whether one node is the whole pair of this type."""
+        return self.is_one_node
+
+    def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
+        """The axis along which the ``index``-th input of a reader wants the pair's attribute ``axis``; None: any.
+
+        Readers that want different axes get a pair each.
+        """
+        return None
+
+    def own_axis(self, pair: Pair) -> int | None:
+        """The axis of a pair whose readers want none; None: as planned."""
+        return None
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -133,7 +151,8 @@ class PairWriter:
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Attributes of one half of a pair, or of its one node, besides ``axis``."""
-        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not self.is_one_node
+        one_node = self.writes_one_node(planned.kind)
+        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not one_node
         return {"output_dtype": planned.kind.element_type} if states_type else {}
 
     def parameters(
@@ -163,7 +182,7 @@ class PairWriter:
     def write_pair(self, pair: Pair) -> str:
         """Quantize and dequantize a tensor; returns the name of the result."""
         name, kind = pair.tensor, pair.parameters.kind
-        if self.is_one_node:
+        if self.writes_one_node(kind):
             end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
             self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}")
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
@@ -177,10 +196,11 @@ class PairWriter:
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
         """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result."""
-        has_codes = planned.kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.is_one_node
-        if not has_codes or self.keeps_float_weights(planned.kind):
+        kind = planned.kind
+        has_codes = kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.writes_one_node(kind)
+        if not has_codes or self.keeps_float_weights(kind):
             return self.write_pair(Pair(planned.name, planned, planned.name))
-        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), planned.kind)
+        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), kind)
         return self._dequantize(Pair(planned.name, planned, stored))
 
     def write_bias(self, name: str, array: NDArray[Any], scale: NDArray[np.float64]) -> None:

@@ -13,6 +13,7 @@ from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..numerics.sqnr import decibels
 from ..onnx_io.sessions import open_session
+from ..plugin.op_functions import with_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
         ModelError: the models have different outputs.
         CalibrationError: there is no sample.
     """
-    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
+    left, right = (open_session(with_definitions(part), [custom_ops.register]) for part in (model, quantized))
     names = [value.name for value in left.get_outputs()]
     missing = set(names) - {value.name for value in right.get_outputs()}
     if missing:

@@ -35,6 +35,10 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
     reader = call.request.reader
     if reader is None and (call.request.calibration is not None or range_file(call.settings) is not None):
         reader = RandomDataReader(model, call.call.random_data_reader_input_shape)
+    if reader is None and not call.settings.needs_data:
+        what = "WeightOnly" if call.settings.weights_alone else call.activation
+        call.report.note(f"{what} needs no calibration data: no sample was run, so none tells the accuracy")
+        reader = []
     if reader is None:
         call.report.note("calibrated with random data: fit for trying out only, not for deployment")
         reader = RandomDataReader(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,30 @@ from onnx import TensorProto
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
+from ..numerics.qtypes import Scaling
 from ..onnx_io.load import QUANTIZED_OPS
-from ..onnx_io.ort_support import has_native_pairs
+from ..onnx_io.ort_support import has_float8_pairs, has_native_pairs
+from ..options.options import OptionWarning
 from ..options.ort_options import OrtOptions
 from ..planning.constants import check_channels
 from ..plugin.entries import full_name
+from ..request.mixed_types import OPTION
 from .range_file import check_range_file
+from .weight_only import check_weight_only
 
 if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
+FLOAT8_RELEASE = "1.20"  # the first with QuantizeLinear of opset 21
+# Options on scales and zero points.
+OF_SCALES = (
+    "ActivationSymmetric",
+    "WeightSymmetric",
+    "CalibTensorRangeSymmetric",
+    "ActivationRestrictedAsymmetric",
+    "MinimumRealRange",
+)
 WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
@@ -33,14 +47,22 @@ def check_request(settings: Settings) -> None:
         UnsupportedError: format, method and types do not go together.
         OptionError: an option has a value that cannot be, or a provider is missing.
     """
-    for argument, kind in (("activation_type", settings.activation), ("weight_type", settings.weight)):
+    stated = [("activation_type", settings.activation), ("weight_type", settings.weight)]
+    for key, types in settings.mixed.items():
+        stated += [(f"{OPTION}[{key!r}]", kind) for kind in (types.activation, types.weight)]
+    for argument, kind in stated:
         if not settings.format.accepts(kind):
             others = [
                 full_name(other.key) for other in settings.catalog.all(type(settings.format)) if other.accepts(kind)
             ]
             hint = f"use {' or '.join(others)}" if others else "choose another type"
             raise UnsupportedError(f"{argument}={kind} cannot be written as {full_name(settings.format.key)}; {hint}")
-    if settings.activation.bits < 8 <= settings.weight.bits:
+    for kind in settings.kinds:
+        if kind.scaling is Scaling.LINEAR and not has_float8_pairs(kind.element_type):
+            raise UnsupportedError(
+                f"onnxruntime {onnxruntime.__version__} has no operators for {kind}; those from {FLOAT8_RELEASE} on do"
+            )
+    if settings.activation.is_integer and settings.activation.bits < 8 <= settings.weight.bits:
         raise UnsupportedError(
             f"activation_type={settings.activation} with weight_type={settings.weight}: onnxruntime fuses such pairs "
             "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
@@ -59,6 +81,8 @@ def check_request(settings: Settings) -> None:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
+    check_weight_only(settings.weight_blocks)
+    _warn_of_scales(settings)
     _check_providers(settings)
     check_range_file(settings)
 
@@ -67,12 +91,14 @@ def _check_override_types(settings: Settings) -> None:
     for tensor, listed in (settings.options[OrtOptions].tensor_quant_overrides or {}).items():
         entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, Sequence) else []
         entries += [entry["convert"] for entry in entries if isinstance(entry.get("convert"), Mapping)]
-        for stated in entries:
-            kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
-            if kind is not None and not settings.format.accepts(kind):
-                raise UnsupportedError(
-                    f"TensorQuantOverrides[{tensor!r}]: {kind} cannot be written as {full_name(settings.format.key)}"
-                )
+        where = f"TensorQuantOverrides[{tensor!r}]"
+        for asked in (entry["quant_type"] for entry in entries if "quant_type" in entry):
+            try:
+                kind = settings.catalog.qtype(asked)
+            except UnsupportedError as error:
+                raise UnsupportedError(f"{where}: {error}") from error
+            if not settings.format.accepts(kind):
+                raise UnsupportedError(f"{where}: {kind} cannot be written as {full_name(settings.format.key)}")
 
 
 def check_overrides(graph: Graph, call: Call) -> None:
@@ -80,6 +106,18 @@ def check_overrides(graph: Graph, call: Call) -> None:
     for tensor, stated in call.overrides.items():
         if tensor in graph.initializers and stated:
             check_channels(tensor, graph.initializers[tensor].dims, stated)
+
+
+def _warn_of_scales(settings: Settings) -> None:
+    """What speaks of scales and zero points, where no type of the call has one, has no effect; said once."""
+    if any(kind.has_parameters for kind in settings.kinds):
+        return
+    given = [key for key in OF_SCALES if settings.options.given(key)]
+    given += [name for name in ("per_channel", "reduce_range") if getattr(settings.request, name)]
+    if given:
+        kinds = " and ".join(sorted(map(str, settings.kinds)))
+        text = f"{', '.join(given)}: without meaning for {kinds}, whose codes carry their own exponents"
+        warnings.warn(text, OptionWarning, stacklevel=6)
 
 
 def _check_providers(settings: Settings) -> None:

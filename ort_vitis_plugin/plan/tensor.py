@@ -52,12 +52,16 @@ class Int32Bias:
 
 @dataclass
 class Conversion:
-    """Some consumers read the tensor in another type (mixed precision): their parameters and names."""
+    """Some consumers read the tensor in another type (mixed precision): their parameters and names.
+
+    ``from_float`` gives them a pair that reads the float tensor, not what the other pair makes of it.
+    """
 
     kind: QType
     scale: NDArray[np.float32]
     zero_point: NDArray[np.int64]
     receivers: frozenset[str] | None = None
+    from_float: bool = False
 
 
 @dataclass

@@ -47,6 +47,10 @@ class Configuration(Protocol):
         """The type of weights."""
 
     @property
+    def kinds(self) -> frozenset[QType]:
+        """All types that the call names for data and weights: its own, and those of parts of the model."""
+
+    @property
     def op_types(self) -> frozenset[str]:
         """Op types that are quantized."""
 

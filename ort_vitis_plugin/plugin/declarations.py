@@ -269,6 +269,20 @@ class CustomOpLibrary:
     path: Callable[[], str | None]
 
 
+@dataclass(frozen=True)
+class OpFunctions:
+    """Operators of a plugin's own, by (domain, op type), and what defines them.
+
+    ``add(model)`` gives the model, in place, a model-local function for each of them that it uses, so that it runs
+    where no library has a kernel; models that are written get them, and models of others that come without.
+    """
+
+    key: str
+    doc: str
+    ops: frozenset[tuple[str, str]]
+    add: Callable[[ModelProto], None]
+
+
 Declaration = (
     type[OptionGroup]
     | Target
@@ -290,6 +304,7 @@ Declaration = (
     | Fusion
     | ScaleFormat
     | CustomOpLibrary
+    | OpFunctions
 )
 
 

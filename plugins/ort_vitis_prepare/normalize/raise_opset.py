@@ -111,6 +111,10 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     return externalize(raised)
 
 
+BLOCK_OPSET = 21
+"""The first with DequantizeLinear in blocks, and with 4 bits."""
+
+
 def _has_float16(model: ModelProto) -> bool:
     kinds = {tensor.data_type for tensor in model.graph.initializer}
     kinds |= {value.type.tensor_type.elem_type for value in (*model.graph.input, *model.graph.value_info)}
@@ -122,8 +126,10 @@ def _needed(model: ModelProto, context: Context) -> int:
     per_channel = context.request.per_channel or any(
         "axis" in entry for listed in overrides.values() for entry in listed
     )
-    of_format = int(context.format.writer.opset_for((context.activation, context.weight)))
+    of_format = int(context.format.writer.opset_for(context.kinds))
     needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
+    if context.options[CallOptions].weight_only:
+        needed = max(needed, BLOCK_OPSET)
     stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
