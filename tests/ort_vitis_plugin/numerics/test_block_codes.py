@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ort_vitis_plugin.numerics.block_codes import block_codes
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 
 RNG = np.random.default_rng(0)
 KINDS = ("QInt4", "QUInt4", "QInt8", "QUInt8")
