@@ -47,9 +47,9 @@ def argmax_agreement(reference: Sequence[NDArray[Any]], found: Sequence[NDArray[
     """The share of rows of an output [N, classes] with the same largest entry; None without 20 such rows."""
     same: list[NDArray[np.bool_]] = []
     for f, q in zip(reference, found, strict=True):
-        rows = f.reshape(len(f), -1) if f.ndim >= 2 else f
-        if f.ndim < 2 or rows.shape[1] != f.shape[1] or rows.shape[1] < 2:
+        if f.ndim < 2 or f.shape[1] < 2 or any(size != 1 for size in f.shape[2:]):
             return None
-        same.append(np.argmax(rows, axis=1) == np.argmax(q.reshape(rows.shape), axis=1))
+        rows = f.shape[:2]
+        same.append(np.argmax(f.reshape(rows), axis=1) == np.argmax(q.reshape(rows), axis=1))
     agree = np.concatenate(same) if same else np.zeros(0, bool)
     return float(np.mean(agree)) if agree.size >= LEAST_ROWS else None
