@@ -8,7 +8,7 @@ each, weights as codes with a dequantize node, int32 biases with the scale of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -73,7 +73,8 @@ class PairWriter:
 
     A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
-    installed onnxruntime); ``minimum_opset`` (to which older models are raised first).
+    installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``ignores`` (keys of options
+    that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -83,6 +84,7 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    ignores: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph

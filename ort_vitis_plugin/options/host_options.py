@@ -50,10 +50,13 @@ class CallOptions(OptionGroup):
         False,
         "With ActivationSymmetric: outputs of Relu and of Clip from 0 are asymmetric, from 0 up.",
         key="UseUnsignedReLU",
+        needs="ActivationSymmetric",
     )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
     avoid_saturation: bool = option(
-        True, "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI)."
+        True,
+        "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI).",
+        targets=("cpu",),
     )
     non_finite_samples: Literal["report", "error"] = option(
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
+# What an argument switches on, which is no option itself.
+OF_RANDOM_DATA = frozenset({"RandomDataReaderInputDataRange", "RandomDataReaderInputShape"})
+OF_CHANNELS = frozenset({"QDQOpTypePerChannelSupportToAxis"})
+
+
 def warn_without_effect(settings: Settings) -> None:
     """One OptionWarning for each option that the caller sets and that cannot act here."""
     for key, reason in without_effect(settings):
@@ -52,6 +57,12 @@ def _reason(settings: Settings, declared: Option) -> str | None:
     if declared.formats and full_name(settings.format.key) not in declared.formats:
         written = full_name(settings.format.key)
         return f"it is for the format {' or '.join(declared.formats)}, and the format is {written}"
+    if declared.key in settings.format.writer.ignores:
+        return f"the format {full_name(settings.format.key)} has no use for it"
+    if declared.key in OF_RANDOM_DATA and settings.request.reader is not None:
+        return "samples are given"
+    if declared.key in OF_CHANNELS and not settings.request.per_channel:
+        return "per_channel is not set"
     if _moves_positions(settings, declared) and not settings.rules_hold:
         if not settings.method.power_of_two:
             return f"rules move power-of-two positions, and {full_name(settings.method.key)} gives float scales"
