@@ -24,7 +24,7 @@ from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import extensions_library, missing_operator, open_session
 from ..report.progress import Progress
 
 if TYPE_CHECKING:
@@ -95,14 +95,12 @@ def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.Infer
     defined = {(function.domain, function.name) for function in model.functions}
     libraries: list[Callable[[Any], object]] = [custom_ops.register]
     if any(n.domain == custom_ops.CONTRIB_DOMAIN and (n.domain, n.op_type) not in defined for n in model.graph.node):
-        from onnxruntime_extensions import get_library_path
-
-        path = get_library_path()
+        path = extensions_library()
         libraries.append(lambda options: options.register_custom_ops_library(path))
     try:
         return open_session(model, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the model to dump: {error}") from error
+        raise ModelError(f"onnxruntime cannot load the model to dump: {error}{missing_operator(error)}") from error
 
 
 def _sample(model: ModelProto, reader: Any, shapes: object) -> Feed:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
 from ..options.options import OptionWarning
-from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
+from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize, run
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, docs)
+VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, run, docs)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -58,5 +58,7 @@ def tell(report: Report, path: str | Path | None = None) -> None:
             AccuracyWarning,
             stacklevel=5,
         )
+    elif not report.quantized and not report.types:
+        logger.warning("nothing was quantized: %s", "; ".join(report.notes))
     else:
         logger.info("against float%s: %s (%s)", where, measured, counts)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from .. import custom_ops
 from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..numerics.sqnr import decibels
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import missing_operator, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,13 +46,15 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
     missing = set(names) - {value.name for value in right.get_outputs()}
     if missing:
         raise ModelError(f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?")
-    adapt = partial(adapt_feed, quantized)
+    constants = {value.name for value in model.graph.input} - {value.name for value in quantized.graph.input}
     signal, noise, largest = (dict.fromkeys(names, 0.0) for _ in range(3))
     other = dict.fromkeys(names, 0)
     count = 0
     for feed in feeds:
         count += 1
-        for name, f, q in zip(names, _run(left, names, feed), _run(right, names, adapt(feed)), strict=True):
+        known = {name: value for name, value in feed.items() if name not in constants}
+        answers = zip(names, _run(left, names, known), _run(right, names, adapt_feed(quantized, known)), strict=True)
+        for name, f, q in answers:
             if not isinstance(f, np.ndarray) or f.dtype.kind != "f":
                 continue
             if f.shape != np.shape(q):
@@ -75,7 +76,7 @@ def _session(model: ModelProto, which: str) -> ort.InferenceSession:
     try:
         return open_session(model, [custom_ops.register])
     except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the {which} model: {error}") from error
+        raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
 
 
 def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:

@@ -11,6 +11,7 @@ from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples
 from ..errors import CalibrationError, RandomDataWarning
 from ..numerics.qtypes import Scaling
+from ..onnx_io.sessions import extensions_library
 from .range_file import range_file
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ def libraries_of(call: Call, model: ModelProto) -> list[str]:
     defined = {(function.domain, function.name) for function in model.functions}
     used = {(node.domain, node.op_type) for node in model.graph.node} - defined
     if any(domain == custom_ops.CONTRIB_DOMAIN for domain, _ in used):
-        from onnxruntime_extensions import get_library_path
-
-        paths.append(get_library_path())
+        paths.append(extensions_library())
     return list(dict.fromkeys(paths))
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
-from ..graph import Graph
+from ..graph import Graph, inner_nodes
+from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
+from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
 from ..planning.marker import Marker
@@ -74,6 +76,7 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
             note_spared(again.report, call.report)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)
+    note_nothing(call, model)
     return external_weights.internalize(model), call.report
 
 
@@ -98,6 +101,17 @@ def quantize_once(
     model = emit(call, emitter)
     pairs = emitter.qdq_model if emitter.qdq_model is not model else None
     return check(call, finish(call, model, plan), original, pairs), statistics
+
+
+def note_nothing(call: Call, model: ModelProto) -> None:
+    """Say so where the written model is as float as the one that came."""
+    quantizes = QUANTIZED_OPS | {node.op_type for node in model.graph.node if "QuantizeDequantize" in node.op_type}
+    if call.report.quantized or any(node.op_type in quantizes for node in all_nodes(model)):
+        return
+    inner = inner_nodes(model.graph.node)
+    inside = not call.settings.quantizes_bodies and any(node.op_type in call.op_types for node in inner)
+    hint = "; what could be lies inside If, Loop or Scan: set extra_options={'EnableSubgraph': True}" if inside else ""
+    call.note(f"nothing of the model was quantized{hint}")
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -116,6 +116,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     warn_of_random_data(call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
+    call.samples.constants = call.samples.overridable - {value.name for value in model.graph.input}
     call.samples.adapters.append(adapter_to(model))
     if (known := stored_ranges(call, graph)) is not None:
         return known
@@ -130,6 +131,8 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)
+    for name in sorted(call.samples.left_out):
+        call.note(f"samples feed {name}, whose default RemoveInputInit made a constant; RemoveInputInit=False keeps it")
     return statistics
 
 

@@ -134,8 +134,9 @@ def held_by_target(request: Request, catalog: Catalog) -> tuple[Target | None, d
     held: dict[str, object] = {}
     for name in reversed(catalog.lineage(target)):
         held.update(catalog.target(name).defaults)
-    if isinstance(name := request.given.get("Preset"), str):
-        held.update(catalog.preset(name).recipe)
+    preset = request.given.get("Preset")
+    if isinstance(preset, str):
+        held.update(catalog.preset(preset).recipe)
     return target, held
 
 
