@@ -5,12 +5,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ort_vitis_plugin.custom_ops.domains import BLOCK
 from ort_vitis_plugin.graph import Graph, subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnx import NodeProto
+
+
+def skip_blocks(graph: Graph) -> None:
+    """Report every node of numbers that share an exponent: no conversion has codes of its own for them."""
+    for node in graph:
+        if (node.domain, node.op_type) in BLOCK:
+            graph.skip(node, "its numbers share an exponent by block, which no scale and zero point can say")
+    skip_bodies(graph, lambda node: (node.domain, node.op_type) in BLOCK)
 
 
 def skip_bodies(graph: Graph, concerns: Callable[[NodeProto], bool]) -> None:

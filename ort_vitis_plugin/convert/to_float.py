@@ -21,7 +21,7 @@ from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
 
-from .skipped_subgraphs import skip_bodies
+from .skipped_subgraphs import skip_blocks, skip_bodies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,6 +180,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
             graph.remove(node)
         elif node.op_type.startswith(("QLinear", "QGemm", "ConvInteger", "MatMulInteger")):
             graph.skip(node, f"{node.op_type} computes on codes; only pairs and FixNeurons are undone")
+    skip_blocks(graph)
     skip_bodies(graph, lambda node: is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
     result = graph.to_model()
     clip_metadata.forget(result)

@@ -22,4 +22,9 @@ DEQUANTIZE = frozenset(
     }
 )
 FIX_NEURON = frozenset({(VAI_DOMAIN, "FixNeuron"), (CONTRIB_DOMAIN, "FixNeuron")})
+# Of AMD's tools, both spellings: numbers that share an exponent, quantized and dequantized in one node.
+BLOCK = frozenset(
+    {(VAI_DOMAIN, f"{kind}FixNeuron") for kind in ("BFP", "MX")}
+    | {(QUARK_DOMAIN, f"{kind}QuantizeDequantize") for kind in ("BFP", "MX")}
+)
 OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON

@@ -13,6 +13,7 @@ import onnx
 from onnx import ModelProto, TensorProto
 
 from ..graph import body_names
+from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import give_back, session_options
 
@@ -154,8 +155,36 @@ def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) ->
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, version))
     for domain in sorted(used - kept.keys() - {"", "ai.onnx"}):
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    _leave_out_defaults(model, optimized)
     optimized.ir_version = max(model.ir_version, min(optimized.ir_version, 10))
     return optimized
+
+
+def _leave_out_defaults(model: ModelProto, optimized: ModelProto) -> None:
+    """onnxruntime spells out every attribute at its default; what the model did not state is not stated."""
+    stated = {
+        (output, entry.name)
+        for node in all_nodes(model)
+        for output in node.output
+        if output
+        for entry in node.attribute
+    }
+    versions = {entry.domain: entry.version for entry in optimized.opset_import}
+    for node in all_nodes(optimized):
+        if node.domain or not onnx.defs.has(node.op_type, versions[""]):
+            continue
+        known = onnx.defs.get_schema(node.op_type, versions[""]).attributes
+        for at in reversed(range(len(node.attribute))):
+            entry = node.attribute[at]
+            default = known[entry.name].default_value if entry.name in known else None
+            if (
+                default is None
+                or default.type != entry.type
+                or any((name, entry.name) in stated for name in node.output)
+            ):
+                continue
+            if onnx.helper.get_attribute_value(default) == onnx.helper.get_attribute_value(entry):
+                del node.attribute[at]
 
 
 def _casts(model: ModelProto) -> int:
