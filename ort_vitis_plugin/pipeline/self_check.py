@@ -38,9 +38,9 @@ SHOWS = 40.0  # decibels that are left
 # With weights packed, MatMulNBits rounds its activations to eight bits.
 PACKING_LOST = 0.5  # decibels
 PACKED = (
-    "output {output} has {default:.1f} dB in default sessions, which round the activations of MatMulNBits to 8 bits; it "
-    "has {exact:.1f} dB with SessionOptions.add_session_config_entry('session.qdq_matmulnbits_accuracy_level', '0') and "
-    "in VitisQuantFormat.QDQ"
+    "output {output} has {default:.1f} dB in default sessions, where MatMulNBits rounds its activations to 8 bits, and "
+    "{exact:.1f} dB with "
+    "SessionOptions.add_session_config_entry('session.qdq_matmulnbits_accuracy_level', '0') or in VitisQuantFormat.QDQ"
 )
 
 
