@@ -12,9 +12,37 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
 from ..options.options import OptionWarning
-from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize, run
+from . import (
+    calibrate,
+    catalogue,
+    convert,
+    demo,
+    docs,
+    dump,
+    errors,
+    evaluate,
+    explain_tensor,
+    fix_shape,
+    forecast,
+    quantize,
+    run,
+)
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, run, docs)
+VERBS = (
+    quantize,
+    demo,
+    evaluate,
+    errors,
+    explain_tensor,
+    calibrate,
+    forecast,
+    fix_shape,
+    dump,
+    catalogue,
+    convert,
+    run,
+    docs,
+)
 
 
 def parser() -> argparse.ArgumentParser:
