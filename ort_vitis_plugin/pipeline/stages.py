@@ -34,7 +34,7 @@ from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
-from .inputs import libraries_of, samples_of
+from .inputs import libraries_of, samples_of, warn_of_random_data
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
@@ -119,8 +119,10 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     check_floats(graph, call)
     check_weights(graph, call)
     check_overrides(graph, call)
+    warn_of_random_data(call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
+    call.samples.constants = call.samples.overridable - {value.name for value in model.graph.input}
     call.samples.adapters.append(adapter_to(model))
     if call.request.reader is None and call.request.calibration is None and not call.settings.needs_data:
         return Statistics()
@@ -137,6 +139,8 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)
+    for name in sorted(call.samples.left_out):
+        call.note(f"samples feed {name}, whose default RemoveInputInit made a constant; RemoveInputInit=False keeps it")
     return statistics
 
 

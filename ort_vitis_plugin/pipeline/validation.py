@@ -73,6 +73,8 @@ def check_request(settings: Settings) -> None:
         check = settings.catalog.target(name).check
         if check is not None:
             check(settings)
+    if settings.format.check is not None:
+        settings.format.check(settings)
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)

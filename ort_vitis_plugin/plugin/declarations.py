@@ -82,7 +82,8 @@ class Preset:
 class Format:
     """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
 
-    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark. ``check``
+    raises UnsupportedError for what cannot be written, before any work.
     """
 
     key: object
@@ -90,6 +91,7 @@ class Format:
     writer: type[PairWriter]
     accepts: Callable[[QType], bool]
     marker: type[Any] | None = None
+    check: Callable[[Configuration], None] | None = None
 
 
 @dataclass(frozen=True)
