@@ -41,6 +41,12 @@ def check_request(settings: Settings) -> None:
             "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
             "weights of 4 too"
         )
+    asked = settings.options[OrtOptions]
+    if not settings.format.writer.has_zero_points and not asked.activation_symmetric:
+        raise UnsupportedError(
+            f"ActivationSymmetric=False: {full_name(settings.format.key)} has no zero points, so every tensor is "
+            "symmetric; leave it out or set it to True, or use QuantFormat.QDQ"
+        )
     _check_override_types(settings)
     for name in settings.lineage:
         check = settings.catalog.target(name).check
@@ -49,7 +55,6 @@ def check_request(settings: Settings) -> None:
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)
-    asked = settings.options[OrtOptions]
     if asked.block_size:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
@@ -67,6 +72,13 @@ def _check_override_types(settings: Settings) -> None:
             if kind is not None and not settings.format.accepts(kind):
                 raise UnsupportedError(
                     f"TensorQuantOverrides[{tensor!r}]: {kind} cannot be written as {full_name(settings.format.key)}"
+                )
+            if not settings.format.writer.has_zero_points and (
+                stated.get("symmetric", True) is False or np.any(stated.get("zero_point", 0))
+            ):
+                raise UnsupportedError(
+                    f"TensorQuantOverrides[{tensor!r}] is asymmetric, but {full_name(settings.format.key)} has no "
+                    "zero points"
                 )
 
 

@@ -105,13 +105,16 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     catalog.check_given(request.given)
     options = option_parser.parse(catalog.options, request.given, defaults)
     call = options[CallOptions]
+    written = catalog.format(call.format if call.format is not None else request.quant_format)
+    if not written.writer.has_zero_points and not options.given("ActivationSymmetric"):
+        options = options.changed({"ActivationSymmetric": True})
     settings = Settings(
         request=request,
         catalog=catalog,
         target=target,
         lineage=lineage,
         options=options,
-        format=catalog.format(call.format if call.format is not None else request.quant_format),
+        format=written,
         method=catalog.method(call.method if call.method is not None else request.calibrate_method),
         activation=_kind(catalog, "activation_type", request.activation_type),
         weight=_kind(catalog, "weight_type", request.weight_type),

@@ -60,13 +60,13 @@ class ErrorWeights:
 
     def _product(self, node: NodeProto) -> float | None:
         """At most what the mean square of w * x is, without the bias."""
-        x, w = map(self._mean_square, node.input[:2])
+        x, w = self._mean_square(node.input[0]), self._mean_square(node.input[1])
         weight = self.graph.initializers.get(node.input[1])
         if x is None or w is None or weight is None:
             return None
         by_columns = node.op_type == "ConvTranspose" or (node.op_type == "Gemm" and not attribute(node, "transB", 0))
         terms = math.prod(weight.dims) / max(weight.dims[1 if by_columns else 0], 1)
-        return terms * terms * w * x
+        return float(terms * terms * w * x)
 
     def _mean_square(self, name: str) -> float | None:
         tensor = self.plan.tensors.get(self.plan.fused_end(name)) if name else None

@@ -17,7 +17,7 @@ from ort_vitis_plugin.api import (
     qtype,
 )
 
-from .op_types import DPU
+from .op_types import ADDED, DPU
 from .placement import placement
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ IPU_CNN = Target(
         "ActivationSymmetric": True,
         "WeightSymmetric": True,
     },
-    op_types=DPU,
+    op_types=DPU | ADDED,
     computes=computes,
     bias_as_weight=True,
     check=check,
