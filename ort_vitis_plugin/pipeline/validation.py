@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime
 from onnx import TensorProto
+from onnxruntime.quantization.quant_utils import QuantFormat
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
@@ -55,12 +56,29 @@ def check_request(settings: Settings) -> None:
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)
-    if asked.block_size:
-        raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
+    _check_blocks(settings)
+    if asked.smooth_quant:
+        raise UnsupportedError(
+            "SmoothQuant is onnxruntime's own step, by neural-compressor 2.x: call onnxruntime.quantization."
+            "quantize_static with no option of ours (or save the model that neural-compressor smooths, and give that)"
+        )
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
     _check_providers(settings)
     check_range_file(settings)
+
+
+def _check_blocks(settings: Settings) -> None:
+    asked = settings.options[OrtOptions].block_size
+    if not asked:
+        return
+    if asked < 0:
+        raise OptionError(f"BlockSize={asked}: a block has at least one row; 0 makes none")
+    if settings.format.key != QuantFormat.QDQ or settings.method.power_of_two:
+        raise UnsupportedError(
+            f"BlockSize={asked}: blocks have float scales and native pairs; use QuantFormat.QDQ and "
+            "calibrate_method=CalibrationMethod.MinMax, or leave BlockSize out"
+        )
 
 
 def _check_override_types(settings: Settings) -> None:

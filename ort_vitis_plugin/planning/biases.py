@@ -40,7 +40,7 @@ class Biases:
             weight = w.kind if w is not None else self.settings.weight
             writer, override = self.parameters.writer, self.parameters.override(name)
             if not override and writer.has_product_bias(weight) and not self._stays_float:
-                if x is not None and w is not None and x.kind.is_integer:
+                if x is not None and w is not None and x.kind.is_integer and not w.block_size:
                     self._int32_bias(name, replace(mark, x=x.name, w=w.name), x, w)
                 continue
             kind = writer.bias_kind(weight)

@@ -84,6 +84,7 @@ IPU_CNN = Target(
     bias_as_weight=True,
     check=check,
     placement=placement,
+    keeps_opset=True,
 )
 
 IPU_CNN_PRESET = Preset(
