@@ -14,7 +14,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
-from ..numerics.quantize import along, quantize, round_to_float
+from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
@@ -79,8 +79,8 @@ class PairWriter:
     ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
-    weights that come with a DequantizeLinear); ``ignores`` (keys of options that say how pairs look, and that this
-    format has no use for).
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -92,6 +92,7 @@ class PairWriter:
     minimum_opset = 0
     ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
+    has_zero_points = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -273,6 +274,8 @@ class PairWriter:
         attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
+        if planned.block_size:
+            attributes["block_size"] = planned.block_size
         is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
         stored = self._stored(pair, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
         operator = self.operator(planned.kind, dequantize=dequantize)
@@ -304,10 +307,9 @@ class PairWriter:
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
-    scale = along(planned.scale, array.ndim, planned.axis)
+    scale, zero = planned.spread(array.shape)
     if planned.kind.scaling is Scaling.LINEAR:
         return round_to_float(array, scale, planned.kind)
-    zero = along(planned.zero_point, array.ndim, planned.axis)
     return quantize(array, scale, zero, planned.kind.limits())
 
 

@@ -40,6 +40,7 @@ from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
 from .tensor_stories import tell_tensors
+from .unknown_types import with_default_types
 from .validation import check_floats, check_overrides, check_weights
 from .weight_only import with_block_weights
 
@@ -92,7 +93,7 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = step(model, call)
     if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
-    graph = Graph(infer_shapes(model), copy=False)
+    graph = with_default_types(Graph(infer_shapes(model), copy=False), call)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
     NodeTypes(graph, call.settings).check()

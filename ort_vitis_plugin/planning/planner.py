@@ -161,7 +161,11 @@ class Planner:
             return bool(override["symmetric"])
         if not self.options[OrtOptions].activation_symmetric:
             return False
-        return not (self.options[CallOptions].use_unsigned_relu and self._is_never_negative(name))
+        if not self.options[CallOptions].use_unsigned_relu or not self._is_never_negative(name):
+            return True
+        kind = self.parameters.kind(override, self.settings.activation)
+        # 0 on the lowest code of a signed type is a zero point of -128, which devices and formats without one lack.
+        return (kind.is_signed and self.settings.settings.rules_hold) or not self.writer.has_zero_points
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)

@@ -145,6 +145,8 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     base = TypePair(
         _kind(catalog, "activation_type", request.activation_type), _kind(catalog, "weight_type", request.weight_type)
     )
+    if not quant_format.writer.has_zero_points and not options.given("ActivationSymmetric"):
+        options = options.changed({"ActivationSymmetric": True})
     settings = Settings(
         request=request,
         catalog=catalog,

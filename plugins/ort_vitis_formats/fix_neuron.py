@@ -23,7 +23,7 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
-    keeps_stored_codes = False
+    keeps_stored_codes = has_zero_points = False
     needs_native_pairs = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
 
@@ -47,7 +47,7 @@ class FixNeuronWriter(PairWriter):
         return {"bit_width": str(planned.kind.bits), "pos": str(planned.position)}
 
 
-def check_zero_points(settings: Configuration) -> None:
+def check_channels(settings: Configuration) -> None:
     """Raise for what one position cannot say."""
     if settings.request.per_channel:
         raise UnsupportedError(
@@ -65,5 +65,5 @@ FIX_NEURON = Format(
     "FixNeuron nodes of ai.onnx.contrib, int8.",
     FixNeuronWriter,
     _accepts,
-    check=check_zero_points,
+    check=check_channels,
 )
