@@ -115,7 +115,6 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     return externalize(raised)
 
 
-BLOCK_OPSET = 21
 """The first with DequantizeLinear in blocks, and with 4 bits."""
 
 
@@ -135,7 +134,7 @@ def _needed(model: ModelProto, context: Context) -> int:
         of_format = max(of_format, BLOCKS_OPSET)
     needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
     if context.options[CallOptions].weight_only:
-        needed = max(needed, BLOCK_OPSET)
+        needed = max(needed, BLOCKS_OPSET)
     stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
