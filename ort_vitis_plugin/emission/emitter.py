@@ -76,7 +76,9 @@ class Emitter:
     def _activation(self, planned: TensorPlan) -> None:
         name = planned.name
         source, readers, is_output = self._open(name)
-        for reader in [reader for reader in readers if self._carries_into_a_body(reader)]:
+        is_float = self._is_float(name)
+        past = [r for r in readers if self._carries_into_a_body(r) or (is_float and r.name in self.plan.float_readers)]
+        for reader in past:
             readers.remove(reader)
             self._read(reader, name, source)
         parameters = self.plan.of(name) or planned
@@ -94,6 +96,11 @@ class Emitter:
         end = self.writer.write_pair(Pair(name, parameters, source, target))
         for reader in readers:
             self._read(reader, name, end)
+
+    def _is_float(self, name: str) -> bool:
+        """Whether the tensor is float before its pair: an input, or what a node makes that is not computed in codes."""
+        producer = self.graph.producer(name)
+        return producer is None or producer.name not in self.marks.nodes
 
     def _carries_into_a_body(self, node: NodeProto) -> bool:
         """Whether the node, itself float, stands between a pair and a body; it then reads what the pair reads."""

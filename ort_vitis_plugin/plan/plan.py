@@ -35,7 +35,7 @@ class Plan:
     """Every tensor that gets a quantize/dequantize pair. Tensors of one group have one set of parameters.
 
     ``fused`` leads from a tensor inside one device operation to the tensor that operation writes; ``removed`` are
-    nodes that saturation replaces; ``bounds`` hold whatever the target.
+    nodes that saturation replaces; ``bounds`` hold whatever the target; ``float_readers`` read what is float as it is.
     """
 
     graph: Graph
@@ -44,6 +44,7 @@ class Plan:
     fused: dict[str, str] = field(default_factory=dict)
     removed: dict[str, NodeProto] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)
+    float_readers: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[TensorPlan]:
         return iter(self.tensors.values())
@@ -115,4 +116,5 @@ class Plan:
             dict(self.fused),
             dict(self.removed),
             list(self.bounds),
+            self.float_readers,
         )

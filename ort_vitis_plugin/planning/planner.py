@@ -39,7 +39,7 @@ class Planner:
         self.marks, self.statistics = marks, statistics
         self.settings, self.ledger = settings, ledger
         self.graph, self.options = marks.graph, settings.options
-        self.result = Plan(self.graph)
+        self.result = Plan(self.graph, float_readers=frozenset(ledger.float_readers))
         self.not_data = NotData(self.graph, statistics)
         self.range_source: dict[str, str] = dict(self.not_data.padded)
         self.writer = settings.format.writer(settings, self.graph)
