@@ -6,9 +6,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from onnxruntime.quantization import QuantFormat, QuantType
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
 from .data_readers import CHANNELS_LAST, Feed
