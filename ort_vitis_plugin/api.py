@@ -11,6 +11,7 @@ from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.put_functions import put_functions
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
@@ -186,6 +187,7 @@ __all__ = [
     "position_of",
     "prepare",
     "prepared",
+    "put_functions",
     "qtype",
     "quantize",
     "reduced_axes",
