@@ -11,7 +11,8 @@ from ort_vitis_plugin.convert.code_grid import Grid, constant_values, grid_behin
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import graph, run_model
 
-TEXT = "t (float[2,2] x) => (float[2,2] y) { q = QuantizeLinear<axis = 0>(x, s, z) y = DequantizeLinear<axis = 0>(q, s, z) }"
+TEXT = """t (float[2,2] x) => (float[2,2] y) {
+  q = QuantizeLinear<axis = 0>(x, s, z) y = DequantizeLinear<axis = 0>(q, s, z) }"""
 
 
 def model(scale: list[float], zero: list[int], kind: type = np.int8) -> Graph:
@@ -28,7 +29,6 @@ def test_values_are_those_of_onnxruntime() -> None:
 
 @pytest.mark.parametrize(("scale", "shift"), [([0.5, 2.0], True), ([0.5, 0.3], False)])
 def test_powers_of_two_are_shifts(scale: list[float], shift: bool) -> None:
-    grid = grid_of(model(scale, [0, 0]), model(scale, [0, 0]).producer("q"))
     whole = model(scale, [0, 0])
     grid = grid_of(whole, whole.producer("q"))
     assert grid is not None
@@ -53,7 +53,8 @@ def test_computed_parameters_make_no_grid() -> None:
 
 
 def test_constants_behind_codes_and_sole_readers() -> None:
-    text = "t (float[2] x) => (float[2] y) { w = DequantizeLinear(c, s, z) h = Add(x, w) q = QuantizeLinear(h, s, z) y = DequantizeLinear(q, s, z) }"
+    text = """t (float[2] x) => (float[2] y) {
+      w = DequantizeLinear(c, s, z) h = Add(x, w) q = QuantizeLinear(h, s, z) y = DequantizeLinear(q, s, z) }"""
     whole = Graph(graph(text, 17, {"c": np.array([1, -4], np.int8), "s": np.float32(0.5), "z": np.int8(0)}))
     np.testing.assert_array_equal(constant_values(whole, "w"), [0.5, -2])
     assert constant_values(whole, "x") is None

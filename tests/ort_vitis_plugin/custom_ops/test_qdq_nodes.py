@@ -33,7 +33,7 @@ def test_fix_neuron(domain: str, op_type: str) -> None:
 @pytest.mark.parametrize(("domain", "op_type"), [("elsewhere", "QuantizeLinear"), ("", "FixNeuron"), ("", "Relu")])
 def test_strangers(domain: str, op_type: str) -> None:
     node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
-    assert not (is_quantize(node) or is_dequantize(node) or is_fix_neuron(node))
+    assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, False)
 
 
 def test_every_op_of_ours_is_exactly_one_of_the_three() -> None:
