@@ -12,6 +12,7 @@ from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 
 from .custom_ops.function_builder import Body as FunctionBody
 from .custom_ops.put_functions import put_functions
+from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
@@ -140,6 +141,7 @@ __all__ = [
     "Skip",
     "Stage",
     "StaysFloat",
+    "StoredCodes",
     "Target",
     "TensorData",
     "TensorFacts",
@@ -201,6 +203,7 @@ __all__ = [
     "sqnr_db",
     "square_of",
     "store",
+    "stored_codes",
     "subgraphs",
     "transform",
     "with_constant",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
+COSTLY = "{} moved {} from position {} to {}, which costs more than any rounding did before"
+
 
 def within_rules(call: Call, plan: Plan) -> Plan:
     """The plan, moved into the bounds of all rules; what moved and what could not is in the report."""
@@ -25,6 +27,9 @@ def within_rules(call: Call, plan: Plan) -> Plan:
         moves, violations = adjust_plan(plan, bounds)
         call.report.moves.extend(moves)
         call.report.violations.extend(violations)
+        for move in moves:
+            if move.costly:
+                call.note(COSTLY.format(" and ".join(move.rules), move.tensor, move.before, move.after))
     return plan
 
 

@@ -38,7 +38,7 @@ from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
 from .tensor_stories import tell_tensors
-from .validation import check_floats, check_weights
+from .validation import check_floats, check_overrides, check_weights
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter
@@ -114,6 +114,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, call)
     check_weights(graph, call)
+    check_overrides(graph, call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Move:
-    """A tensor whose position a rule changed."""
+    """A tensor whose position a rule changed.
+
+    ``costly``: what its error grew by is more than any tensor's error was before, as errors count for the outputs.
+    """
 
     tensor: str
     before: int
     after: int
     rules: tuple[str, ...]
+    costly: bool = False
 
 
 @dataclass
@@ -66,6 +70,11 @@ class Plan:
     def of(self, tensor: str) -> TensorPlan | None:
         """The plan that holds the parameters of ``tensor``."""
         return self.tensors.get(self.leader(tensor)) if tensor in self.tensors else None
+
+    def read_by(self, reader: str, tensor: str) -> TensorPlan | None:
+        """The parameters in which the node called ``reader`` reads ``tensor``."""
+        own = self.tensors.get(tensor)
+        return None if own is None else own.converted_for(reader) or self.of(tensor)
 
     def position(self, tensor: str) -> Position:
         """The position of a tensor as a term of a rule."""

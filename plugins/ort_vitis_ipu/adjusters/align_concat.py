@@ -24,4 +24,4 @@ def align_concat(plan: Plan, node: NodeProto) -> Iterator[Bound]:
     """Every input of a Concat takes the position of its output, unless that would clip one to nothing."""
     y = plan.position(plan.output_of(node))
     for part in plan.positions(*dict.fromkeys(node.input)):
-        yield Bound(part - y, low=0, high=0, prefer=largest(part, y), soft=True)
+        yield Bound(part - y, low=0, high=0, prefer=largest(part, y))

@@ -35,7 +35,7 @@ class Slope:
 
 
 def plan_of(**tensors: tuple[int, float]) -> Plan:
-    graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: ()))
+    graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: (), sorted=list))
     made = {}
     for name, (position, price) in tensors.items():
         made[name] = TensorPlan(name, Role.ACTIVATION, INT8, np.float32(1), np.int64(0), curve=Slope(position, price))
@@ -44,7 +44,7 @@ def plan_of(**tensors: tuple[int, float]) -> Plan:
 
 
 def test_a_plan_is_moved_and_the_moves_name_their_rules() -> None:
-    plan = plan_of(w=(20, 2), x=(5, 3), y=(2, 1), z=(2, 1))
+    plan = plan_of(w=(20, 0.02), x=(5, 0.03), y=(2, 0.01), z=(2, 0.01))
     plan.tensors["w"].fixed = True
     bounds = [CUT, *equal("z", "y")]
     moves, violations = adjust_plan(plan, bounds)
