@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.ort_vitis_plugin.data_readers.drawings import (
-    Image,
-    Made,
-)
-
 
 @pytest.fixture
-def made(tmp_path: Path) -> Made:
+def made(tmp_path: Path) -> Callable[..., Path]:
     """``made({"a.png": array})``: a folder with these pictures."""
+    Image = pytest.importorskip("PIL.Image")
 
     def make(pictures: dict[str, Any]) -> Path:
         for name, array in pictures.items():
