@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from onnxruntime.quantization.calibrate import CalibrationMethod
+from onnxruntime.quantization import CalibrationMethod
 
 from ..errors import CalibrationError
 from ..sketch import Sketch

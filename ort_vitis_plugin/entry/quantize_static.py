@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import QuantFormat, QuantType
 
 from ..numerics.qtypes import PowerOfTwoMethod
 from ..onnx_io.load import check_output
@@ -22,7 +22,7 @@ from .outcome import check_report_file, tell
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from onnxruntime.quantization.calibrate import CalibraterBase
+    from onnxruntime.quantization import CalibraterBase
 
     from ..calibration import Calibration, Executor
     from ..request.settings import Settings
