@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
     | {"ExtendedQuantizeLinear", "ExtendedDequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
-    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear", "BFPFixNeuron"}
+    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear"}
+    | {"BFPFixNeuron", "BFPQuantizeDequantize", "MXFixNeuron", "MXQuantizeDequantize"}
 )
 
 
