@@ -45,6 +45,13 @@ ELSEWHERE = {
     "plugin/hookspecs.py": "ort_vitis_plugin/plugin/test_manager.py",
     "report/report.py": "ort_vitis_plugin/report/test_tables.py",
     "selection/requested_nodes.py": "ort_vitis_plugin/entry/test_arguments.py",
+    "cli/run.py": "ort_vitis_plugin/compat/test_client.py",
+    "compat/at_start/sitecustomize.py": "ort_vitis_plugin/compat/test_client.py",
+    "pipeline/unknown_types.py": "kinds/test_ort_options.py",
+    "plugin/op_functions.py": "plugins/ort_vitis_block/test_block_writer.py",
+    "request/mixed_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
+    "request/weight_blocks.py": "ort_vitis_plugin/pipeline/test_weight_only.py",
+    "selection/node_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
 }
 
 
