@@ -25,6 +25,7 @@ class FixNeuronWriter(PairWriter):
     takes_float16 = False
     keeps_stored_codes = False
     needs_native_pairs = True
+    owns_parameters = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
 
     def domain(self, kind: QType) -> str:
@@ -47,8 +48,12 @@ class FixNeuronWriter(PairWriter):
         return {"bit_width": str(planned.kind.bits), "pos": str(planned.position)}
 
 
-def check(settings: Configuration) -> None:
-    """Raise for what one position cannot say."""
+def check_channels(settings: Configuration) -> None:
+    """One position holds for all channels.
+
+    Raises:
+        UnsupportedError: the call asks for channels.
+    """
     if settings.request.per_channel:
         raise UnsupportedError(
             "FixNeuron has one position for all channels, so per_channel=True cannot be written; use "
@@ -61,5 +66,9 @@ def _accepts(kind: QType) -> bool:
 
 
 FIX_NEURON = Format(
-    VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronWriter, _accepts, check=check
+    VitisQuantFormat.FixNeuron,
+    "FixNeuron nodes of ai.onnx.contrib, int8.",
+    FixNeuronWriter,
+    _accepts,
+    check=check_channels,
 )
