@@ -44,13 +44,13 @@ def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: Calibration
 
 def run(arguments: argparse.Namespace) -> int:
     """Run both models on the samples; one row per output."""
-    from ort_vitis_plugin import custom_ops
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
     from ort_vitis_plugin.measure.evaluate import compare
     from ort_vitis_plugin.onnx_io.load import load_model
+    from ort_vitis_plugin.plugin.op_functions import with_definitions
     from ort_vitis_plugin.report.tables import table, wide_console
 
-    model, quantized = load_model(arguments.model), custom_ops.with_functions(load_model(arguments.quantized))
+    model, quantized = load_model(arguments.model), with_definitions(load_model(arguments.quantized))
     reader = data_reader(arguments)
     found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
     rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())

@@ -22,9 +22,13 @@ DEQUANTIZE = frozenset(
     }
 )
 FIX_NEURON = frozenset({(VAI_DOMAIN, "FixNeuron"), (CONTRIB_DOMAIN, "FixNeuron")})
-# Of AMD's tools, both spellings: numbers that share an exponent, quantized and dequantized in one node.
-BLOCK = frozenset(
-    {(VAI_DOMAIN, f"{kind}FixNeuron") for kind in ("BFP", "MX")}
-    | {(QUARK_DOMAIN, f"{kind}QuantizeDequantize") for kind in ("BFP", "MX")}
+# Numbers that share an exponent, quantized and dequantized in one node; in AMD's two spellings.
+BLOCK_PAIRS = frozenset(
+    {
+        (VAI_DOMAIN, "BFPFixNeuron"),
+        (VAI_DOMAIN, "MXFixNeuron"),
+        (QUARK_DOMAIN, "BFPQuantizeDequantize"),
+        (QUARK_DOMAIN, "MXQuantizeDequantize"),
+    }
 )
 OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON

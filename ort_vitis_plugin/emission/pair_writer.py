@@ -14,7 +14,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
-from ..numerics.quantize import along, quantize, round_to_float
+from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-    from onnx import FunctionProto, ModelProto
+    from onnx import FunctionProto, ModelProto, NodeProto
 
     from ..graph import Graph, Skip
     from ..options.options import Options
@@ -57,6 +57,8 @@ class PairSettings(Protocol):
     @property
     def target(self) -> Device: ...
 
+    def note(self, text: str) -> None: ...
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -76,12 +78,13 @@ class Pair:
 class PairWriter:
     """Writes the pairs, constants and biases of one graph.
 
-    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
+    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes;
+    ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
-    weights that come with a DequantizeLinear); ``owns_parameters`` (the initializers of a pair bear its own tensor's
-    name, also where several tensors share parameters); ``ignores`` (keys of options that say how pairs look, and that
-    this format has no use for).
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``owns_parameters`` (the initializers of a pair bear its own tensor's name, also where several tensors share
+    parameters); ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -94,6 +97,7 @@ class PairWriter:
     owns_parameters = False
     ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
+    has_zero_points = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -102,6 +106,21 @@ class PairWriter:
         self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------ what a format says of itself
+
+    def writes_one_node(self, kind: QType) -> bool:
+        """Whether one node is the whole pair of this type."""
+        return self.is_one_node
+
+    def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
+        """The axis along which the ``index``-th input of a reader wants the pair's attribute ``axis``; None: any.
+
+        Readers that want different axes get a pair each.
+        """
+        return None
+
+    def own_axis(self, pair: Pair) -> int | None:
+        """The axis of a pair whose readers want none; None: as planned."""
+        return None
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -140,7 +159,8 @@ class PairWriter:
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Attributes of one half of a pair, or of its one node, besides ``axis``."""
-        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not self.is_one_node
+        one_node = self.writes_one_node(planned.kind)
+        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not one_node
         return {"output_dtype": planned.kind.element_type} if states_type else {}
 
     def parameters(
@@ -170,7 +190,7 @@ class PairWriter:
     def write_pair(self, pair: Pair) -> str:
         """Quantize and dequantize a tensor; returns the name of the result."""
         name, kind = pair.tensor, pair.parameters.kind
-        if self.is_one_node:
+        if self.writes_one_node(kind):
             end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
             self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}")
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
@@ -184,10 +204,11 @@ class PairWriter:
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
         """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result."""
-        has_codes = planned.kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.is_one_node
-        if not has_codes or self.keeps_float_weights(planned.kind):
+        kind = planned.kind
+        has_codes = kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.writes_one_node(kind)
+        if not has_codes or self.keeps_float_weights(kind):
             return self.write_pair(Pair(planned.name, planned, planned.name))
-        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), planned.kind)
+        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), kind)
         return self._dequantize(Pair(planned.name, planned, stored))
 
     def write_bias(self, name: str, array: NDArray[Any], scale: NDArray[np.float64]) -> None:
@@ -258,6 +279,8 @@ class PairWriter:
         attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
+        if planned.block_size:
+            attributes["block_size"] = planned.block_size
         is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
         stored = self._stored(pair, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
         operator = self.operator(planned.kind, dequantize=dequantize)
@@ -291,10 +314,9 @@ class PairWriter:
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
-    scale = along(planned.scale, array.ndim, planned.axis)
+    scale, zero = planned.spread(array.shape)
     if planned.kind.scaling is Scaling.LINEAR:
         return round_to_float(array, scale, planned.kind)
-    zero = along(planned.zero_point, array.ndim, planned.axis)
     return quantize(array, scale, zero, planned.kind.limits())
 
 

@@ -12,6 +12,7 @@ from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..numerics.sqnr import decibels
 from ..onnx_io.sessions import missing_operator, open_session
+from ..plugin.op_functions import with_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,8 +41,7 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
         ModelError: onnxruntime does not load or run one of the models, or an output is missing.
         CalibrationError: there is no sample.
     """
-    quantized = custom_ops.with_functions(quantized)
-    left, right = _session(model, "float"), _session(quantized, "quantized")
+    left, right = _session(model, "float"), _session(with_definitions(quantized), "quantized")
     names = [value.name for value in left.get_outputs()]
     missing = set(names) - {value.name for value in right.get_outputs()}
     if missing:

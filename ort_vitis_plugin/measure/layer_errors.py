@@ -16,12 +16,14 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from .. import custom_ops
+from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import missing_operator, open_session
+from ..plugin.op_functions import with_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -95,7 +97,7 @@ def layer_errors(
     Raises:
         ModelError: the models have no quantized tensor in common.
     """
-    reference, quantized = load_model(reference), custom_ops.with_functions(load_model(quantized))
+    reference, quantized = load_model(reference), with_definitions(load_model(quantized))
     samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)
     samples.rewind()  # they may have calibrated the quantized model just now
     floats, codes = Graph(reference), Graph(quantized)
@@ -130,11 +132,11 @@ def layer_errors(
 
 
 def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:
-    """(tensor of the float model, node that quantizes it, node that dequantizes it); FixNeuron does both."""
+    """(tensor of the float model, node that quantizes it, node that dequantizes it); one node may do both."""
     for node in codes:
         if node.op_type.endswith("DequantizeLinear"):
             quantizer = codes.producer(node.input[0])
-        elif node.op_type == "FixNeuron":
+        elif is_fix_neuron(node) or is_block_pair(node):
             quantizer = node
         else:
             continue
@@ -150,7 +152,8 @@ def _constants(floats: Graph, codes: Graph) -> Iterator[tuple[str, str]]:
     """(constant of the float model, where the quantized model has it dequantized)."""
     for node in codes:
         tensor = _PAIR_END.sub("", node.output[0]) if node.output else ""
-        if (node.op_type.endswith("DequantizeLinear") or node.op_type == "FixNeuron") and floats.is_constant(tensor):
+        dequantizes = node.op_type.endswith("DequantizeLinear") or is_fix_neuron(node) or is_block_pair(node)
+        if dequantizes and floats.is_constant(tensor):
             yield tensor, node.output[0]
 
 

@@ -35,6 +35,17 @@ class CallOptions(OptionGroup):
         False, "Let image inputs take channels last, as the NPU prefers.", key="ConvertNCHWToNHWC"
     )
     execution_providers: list[Any] | None = option(None, "ONNX Runtime providers that calibrate (default: CPU).")
+    mixed_types: dict[str, Any] | None = option(
+        None,
+        "Other types for parts of the model: {op type, node or pattern: type, or {'activation_type': ...,"
+        " 'weight_type': ...}}; a name wins over a pattern, a pattern over an op type, a later entry over an earlier.",
+    )
+    weight_only: dict[str, Any] | None = option(
+        None,
+        "Store weights of matrix products in blocks of few bits: {'bits': 4, 'block': 32}, with 'symmetric', 'scale'"
+        " ('max', 'mse'), 'format' ('MatMulNBits', 'QDQ') and 'accuracy_level'; data stay float unless activation_type"
+        " is given.",
+    )
     fix_shapes: dict[str, Any] | None = option(
         None, "Fix the sizes of inputs: {input: [1, 3, 224, 224]}, or {name of a dimension: 1}."
     )

@@ -17,7 +17,7 @@ class OrtOptions(OptionGroup):
         True, "Give weights a symmetric range. None: ORT decides by type, symmetric for signed types only."
     )
     activation_restricted_asymmetric: bool = option(
-        False, "Let the zero point of uint8 activations be only 0 or the middle of the range (ORT 1.32)."
+        False, "Let the zero point of uint8 activations be only 0 or the middle of the range."
     )
     minimum_real_range: float | None = option(None, "Widen every range narrower than this, so that no scale is tiny.")
     tensor_quant_overrides: dict[str, list[dict[str, Any]]] = option(
@@ -64,9 +64,7 @@ class OrtOptions(OptionGroup):
         key="QDQDisableWeightAdjustForInt32Bias",
     )
     default_tensor_type: int | None = option(
-        None,
-        "QOperator: the TensorProto element type of tensors whose type cannot be inferred.",
-        formats=("QuantFormat.QOperator",),
+        None, "The TensorProto element type of tensors whose type cannot be inferred."
     )
     sigmoid_nnapi: bool = option(
         False,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples
 from ..errors import CalibrationError, RandomDataWarning
-from ..numerics.qtypes import Scaling
 from ..onnx_io.sessions import extensions_library
 from .range_file import range_file
 
@@ -38,7 +37,7 @@ def _needs_samples(call: Call) -> bool:
     cache = call.call.calibration_cache
     stored = call.request.calibration is not None or range_file(call.settings) is not None
     stored = stored or (cache is not None and Path(cache).exists())
-    return not stored and call.activation.scaling in (Scaling.AFFINE, Scaling.LINEAR)
+    return not stored and call.settings.needs_data
 
 
 def warn_of_random_data(call: Call) -> None:
@@ -58,6 +57,10 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
         CalibrationError: there are none, and the request does not take random ones for ranges that need some.
     """
     reader = call.request.reader
+    if reader is None and not call.settings.needs_data:
+        what = "WeightOnly" if call.settings.weights_alone else call.activation
+        call.report.note(f"{what} needs no calibration data: no sample was run, so none tells the accuracy")
+        reader = []
     if reader is None:
         call.report.random_data = True
         if _needs_samples(call):

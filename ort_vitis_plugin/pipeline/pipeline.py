@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..calibration.statistics import Statistics
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
@@ -16,6 +17,7 @@ from ..onnx_io import external_weights
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
+from ..plan import Plan
 from ..planning.marker import Marker
 from ..request.call import Call
 from . import subgraphs
@@ -23,14 +25,27 @@ from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
-from .stages import adjust, calibrate, check, correct, emit, finish, load, make_plan, normalize, prepare, simulate
+from .stages import (
+    adjust,
+    calibrate,
+    check,
+    correct,
+    emit,
+    finish,
+    load,
+    make_plan,
+    normalize,
+    prepare,
+    simulate,
+    store_weights,
+)
 from .validation import AlreadyQuantizedWarning, check_request, is_quantized
+from .weight_only import leave_to_blocks, report_weights_alone
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from ..calibration import Calibration
-    from ..calibration.statistics import Statistics
     from ..plugin.catalog import Catalog
     from ..report.report import Report
 
@@ -89,6 +104,12 @@ def quantize_once(
 ) -> tuple[ModelProto, Statistics]:
     """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
     graph = prepare(call, normalize(call, original))
+    if call.settings.weights_alone:
+        report_weights_alone(call, graph)
+        model = store_weights(call, graph.write_back())
+        return check(call, finish(call, model, Plan(graph)), original), Statistics()
+    if call.settings.weight_blocks is not None:
+        leave_to_blocks(call, graph)
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
@@ -104,6 +125,8 @@ def quantize_once(
     emitter = Emitter(plan, marker.marks, call.format.writer(call, graph))
     model = emit(call, emitter)
     pairs = emitter.qdq_model if emitter.qdq_model is not model else None
+    if call.settings.weight_blocks is not None:
+        model = store_weights(call, model)
     return check(call, finish(call, model, plan), original, pairs), statistics
 
 

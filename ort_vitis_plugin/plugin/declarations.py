@@ -47,7 +47,7 @@ class Target:
     ``own_parameters`` names scales and zero points after the tensor of their pair, also where another's hold: compilers
     look them up by it; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can).
+    can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Target:
     own_parameters: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
+    keeps_opset: bool = False
 
     @property
     def key(self) -> str:
@@ -274,6 +275,20 @@ class CustomOpLibrary:
     path: Callable[[], str | None]
 
 
+@dataclass(frozen=True)
+class OpFunctions:
+    """Operators of a plugin's own, by (domain, op type), and what defines them.
+
+    ``add(model)`` gives the model, in place, a model-local function for each of them that it uses, so that it runs
+    where no library has a kernel; models that are written get them, and models of others that come without.
+    """
+
+    key: str
+    doc: str
+    ops: frozenset[tuple[str, str]]
+    add: Callable[[ModelProto], None]
+
+
 Declaration = (
     type[OptionGroup]
     | Target
@@ -295,6 +310,7 @@ Declaration = (
     | Fusion
     | ScaleFormat
     | CustomOpLibrary
+    | OpFunctions
 )
 
 

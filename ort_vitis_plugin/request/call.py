@@ -103,6 +103,11 @@ class Call:
         return self.settings.weight
 
     @property
+    def kinds(self) -> frozenset[QType]:
+        """All types that the call names for data and weights."""
+        return self.settings.kinds
+
+    @property
     def op_types(self) -> frozenset[str]:
         """The selected op types, and those that stand for selected ones."""
         return self.settings.op_types | self.ledger.stand_ins

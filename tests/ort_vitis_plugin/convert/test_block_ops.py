@@ -12,16 +12,15 @@ import pytest
 from onnx import ModelProto, helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.convert import qdq_to_qoperator, quantized_to_float, standard_to_vitis, vitis_to_standard
+from ort_vitis_plugin.convert import qdq_to_qoperator, standard_to_vitis, vitis_to_standard
 from ort_vitis_plugin.convert.evaluation_twin import npu_to_cpu
-from ort_vitis_plugin.custom_ops.domains import BLOCK
+from ort_vitis_plugin.custom_ops.domains import BLOCK_PAIRS
 from ort_vitis_plugin.graph import Skip
 from ort_vitis_plugin.pipeline.validation import AlreadyQuantizedWarning
 from ort_vitis_plugin.testing import graph
 
 CONVERTERS: list[Callable[..., ModelProto]] = [
     qdq_to_qoperator,
-    quantized_to_float,
     standard_to_vitis,
     vitis_to_standard,
     npu_to_cpu,
@@ -36,17 +35,17 @@ def model(domain: str, op_type: str) -> ModelProto:
     return found
 
 
-@pytest.mark.parametrize(("domain", "op_type"), sorted(BLOCK))
+@pytest.mark.parametrize(("domain", "op_type"), sorted(BLOCK_PAIRS))
 @pytest.mark.parametrize("converter", CONVERTERS, ids=lambda converter: converter.__name__)
 def test_every_converter_names_them(converter: Any, domain: str, op_type: str) -> None:
     skips: list[Skip] = []
     result = converter(model(domain, op_type), skips)
-    assert [node.op_type for node in result.graph.node if (node.domain, node.op_type) in BLOCK] == [op_type]
+    assert [node.op_type for node in result.graph.node if (node.domain, node.op_type) in BLOCK_PAIRS] == [op_type]
     (reason,) = (skip.reason for skip in skips if skip.node == "block")
     assert "share an exponent" in reason
 
 
-@pytest.mark.parametrize(("domain", "op_type"), sorted(BLOCK))
+@pytest.mark.parametrize(("domain", "op_type"), sorted(BLOCK_PAIRS))
 def test_they_count_as_quantized_in_both_spellings(domain: str, op_type: str) -> None:
     feeds = [{"x": np.zeros((2, 16), np.float32)}]
     with warnings.catch_warnings(), pytest.warns(AlreadyQuantizedWarning):

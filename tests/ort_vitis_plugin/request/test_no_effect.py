@@ -78,7 +78,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "it is for the method MinMSE, and the method is PowerOfTwoMethod.NonOverflow",
     ),
     "another format": (
-        {"DefaultTensorType": 1},
+        {"extra.Sigmoid.nnapi": True},
         {},
         "it is for the format QuantFormat.QOperator, and the format is QuantFormat.QDQ",
     ),
@@ -113,7 +113,7 @@ def test_the_reason_is_told(case: str) -> None:
 
 ACTING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "its method": ({"CalibPercentile": 99.0}, {"calibrate_method": CalibrationMethod.Percentile}),
-    "its format": ({"DefaultTensorType": 1}, {"quant_format": QuantFormat.QOperator}),
+    "its format": ({"extra.Sigmoid.nnapi": True}, {"quant_format": QuantFormat.QOperator}),
     "a default of onnxruntime's, as clients write it": ({"CalibPercentile": 99.999, "CalibMovingAverage": False}, {}),
     "switched off": ({"AdjustShiftCut": False, "SimulateDPU": False}, {}),
     "everything that CLE needs": ({"IncludeCLE": True, "CLEWeightThreshold": 0.25}, {}),
