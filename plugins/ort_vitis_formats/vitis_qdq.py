@@ -34,6 +34,7 @@ class VitisQDQWriter(PairWriter):
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
     takes_float16 = False
+    owns_parameters = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
     keeps_stored_codes = False
 
