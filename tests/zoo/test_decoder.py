@@ -1,4 +1,4 @@
-"""A language model with a cache of keys and values keeps its perplexity with weights of four bits and data in blocks."""
+"""A language model with a cache of keys and values keeps its perplexity with weights of four bits, data in blocks."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.models import decoder, sentences
 
 CLOSE = 1.02
+SLOW = pytest.mark.slow
 # Weights alone, by onnxruntime's operators that it makes of these pairs on loading.
 BLOCKS = {"bits": 4, "block": 32, "format": "QDQ", "scale": "mse"}
 DATA: dict[str, dict[str, Any]] = {
@@ -47,11 +48,12 @@ def test_reading_step_by_step_through_the_cache_is_the_same() -> None:
     assert decoder.perplexity(opened, rows=8, step=8) == pytest.approx(decoder.perplexity(opened, rows=8), rel=1e-5)
 
 
-@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("data", [pytest.param("float", marks=SLOW), pytest.param("bfloat16", marks=SLOW), "BFP16"])
 def test_weights_of_four_bits_keep_the_perplexity(data: str) -> None:
     assert decoder.perplexity(session(data)) <= float_perplexity() * CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["bfloat16", "BFP16"])
 def test_data_in_blocks_keep_the_perplexity(data: str) -> None:
     assert decoder.perplexity(session(data, weights=False)) <= float_perplexity() * CLOSE
@@ -77,10 +79,13 @@ def test_masked_scores_share_no_exponent_with_the_others() -> None:
     assert result.report.not_data["masked0"]
 
 
+@pytest.mark.slow
 def test_onnxruntimes_own_tool_keeps_it_too() -> None:
     pytest.importorskip("onnx_ir")
     options = {"WeightOnly": {"bits": 4, "block": 32}}
     model = quantize_static(decoder.network(), None, None, extra_options=options).model
-    assert "MatMulNBits" in {node.op_type for node in model.graph.node}
-    assert decoder.perplexity(open_session(model)) <= float_perplexity() * 1.05
+    names = [node.op_type for node in model.graph.node]
+    # The table of letters; cosines and sines are looked up by position, and stay float.
+    assert (names.count("MatMulNBits"), names.count("GatherBlockQuantized")) == (15, 1)
+    assert decoder.perplexity(open_session(model)) <= float_perplexity() * CLOSE
     assert np.isfinite(decoder.perplexity(open_session(model), rows=2, step=1))
