@@ -11,6 +11,7 @@ from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
@@ -27,7 +28,7 @@ from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to_float
 from .numerics.sqnr import sqnr_db
-from .onnx_io.checker import check as check_model
+from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
 from .onnx_io.sessions import AS_WRITTEN, open_session
 from .options.host_options import CallOptions
@@ -36,6 +37,7 @@ from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
+from .plan.fake_quantize import fake_quantize
 from .planning.marker import Marker
 from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
@@ -74,7 +76,7 @@ from .sketch import Sketch
 if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
-    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
+    from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
 
 __all__ = [
     "AS_WRITTEN",
@@ -140,6 +142,7 @@ __all__ = [
     "Skip",
     "Stage",
     "StaysFloat",
+    "StoredCodes",
     "Target",
     "TensorData",
     "TensorFacts",
@@ -201,6 +204,7 @@ __all__ = [
     "sqnr_db",
     "square_of",
     "store",
+    "stored_codes",
     "subgraphs",
     "transform",
     "with_constant",
@@ -210,7 +214,6 @@ __all__ = [
 _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
-    "fake_quantize": "pipeline.callable_stages",
     "forecast": "analysis.placement_forecast",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",

@@ -204,6 +204,9 @@ def dump_model(
     ``output_dir`` hold its codes, for each tensor of a block type its values, which have no codes of one type; with
     ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every node's outputs. '/' becomes '_';
     ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
+
+    Raises:
+        ModelError: the model holds no quantized tensor.
     """
     loaded = with_definitions(load_model(model))
     graph = Graph(loaded, copy=False)

@@ -12,9 +12,35 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import QuantizationError
 from ..options.options import OptionWarning
-from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
+from . import (
+    calibrate,
+    catalogue,
+    convert,
+    demo,
+    docs,
+    dump,
+    errors,
+    evaluate,
+    explain_tensor,
+    fix_shape,
+    forecast,
+    quantize,
+)
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, docs)
+VERBS = (
+    quantize,
+    demo,
+    evaluate,
+    errors,
+    explain_tensor,
+    calibrate,
+    forecast,
+    fix_shape,
+    dump,
+    catalogue,
+    convert,
+    docs,
+)
 
 
 def parser() -> argparse.ArgumentParser:

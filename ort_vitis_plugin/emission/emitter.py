@@ -49,6 +49,8 @@ class Emitter:
         for node in self.plan.removed.values():
             self._remove(node)
         for planned in list(self.plan):
+            if planned.has_codes:
+                continue
             if planned.derived is not None:
                 self._int32_bias(planned, planned.derived)
             elif self.graph.is_constant(planned.name):
@@ -152,13 +154,17 @@ class Emitter:
         return source, readers, True
 
     def _converted(self, pair: Pair, conversion: Conversion, readers: list[NodeProto]) -> None:
-        """Readers of the other type get a second pair behind the first."""
+        """Readers of the other type get a second pair behind the first; so does a graph output where all readers do."""
         takes = [reader for reader in readers if conversion.receivers is None or reader.name in conversion.receivers]
         keeps = [reader for reader in readers if reader not in takes]
         role = pair.parameters.role
         other = TensorPlan(pair.tensor, role, conversion.kind, conversion.scale, conversion.zero_point)
-        first = self._pairs(pair, keeps) if keeps or pair.target or not conversion.from_float else ""
-        self._pairs(Pair(pair.tensor, other, pair.source if conversion.from_float else first, suffix=CONVERT), takes)
+        at_first, at_second = (pair.target, "") if keeps or conversion.receivers is not None else ("", pair.target)
+        first = ""
+        if keeps or at_first or not conversion.from_float:
+            first = self._pairs(replace(pair, target=at_first), keeps)
+        source = pair.source if conversion.from_float else first
+        self._pairs(Pair(pair.tensor, other, source, at_second, CONVERT), takes)
 
     def _constant(self, planned: TensorPlan) -> None:
         """Nodes left float keep reading the float constant."""
@@ -174,7 +180,7 @@ class Emitter:
     def _int32_bias(self, planned: TensorPlan, derived: Int32Bias) -> None:
         """Its scale is x * w * beta, as these are now."""
         array = self.graph.array(planned.name)
-        x, w = self.plan.of(derived.x), self.plan.of(derived.w)
+        x, w = self.plan.read_by(derived.node, derived.x), self.plan.of(derived.w)
         if array is None or x is None or w is None:
             return
         scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, OptionTypeError, suggest
-from ..numerics.qtypes import qtype
+from ..numerics.qtypes import host_qtype
 
 if TYPE_CHECKING:
     from ..numerics.qtypes import QType
@@ -36,7 +36,7 @@ class WeightBlocks:
 
     @property
     def kind(self) -> QType:
-        return qtype(f"Q{'' if self.symmetric else 'U'}Int{self.bits}")
+        return host_qtype(f"Q{'' if self.symmetric else 'U'}Int{self.bits}")
 
     def __str__(self) -> str:
         return f"{self.kind} in blocks of {self.block}"

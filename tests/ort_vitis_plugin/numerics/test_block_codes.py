@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ort_vitis_plugin.numerics.block_codes import block_codes
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 
 RNG = np.random.default_rng(0)
 KINDS = ("QInt4", "QUInt4", "QInt8", "QUInt8")
@@ -26,7 +26,7 @@ def back(found: Any, axis: int, block: int) -> Any:
 
 def codes(values: Any, kind: str, axis: int = 0, block: int = 16, **how: Any) -> Any:
     given_how = {"symmetric": True, "least_error": False} | how
-    return block_codes(values, qtype(kind), axis=axis, block=block, **given_how)
+    return block_codes(values, host_qtype(kind), axis=axis, block=block, **given_how)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,8 +39,8 @@ def test_no_value_is_more_than_half_a_step_off(kind: str, symmetric: bool, axis:
     slack = 0.5 if symmetric else 1.0  # a zero point is an integer: both ends may lie half a step outside
     assert (np.abs(back(found, axis, 16) - values) <= step * (slack + 1e-5)).all()
     assert found.scale.shape == ((3, 24) if axis == 0 else (40, 2))
-    assert found.codes.min() >= qtype(kind).min
-    assert found.codes.max() <= qtype(kind).max
+    assert found.codes.min() >= host_qtype(kind).min
+    assert found.codes.max() <= host_qtype(kind).max
 
 
 @settings(max_examples=30, deadline=None)

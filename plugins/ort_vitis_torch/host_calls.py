@@ -40,6 +40,10 @@ class Settings:
         arguments = {**self.arguments, "nodes_to_quantize": sorted(regions.nodes)}
         return replace(self, arguments=arguments, regions=regions)
 
+    def is_on(self, switch: str) -> bool:
+        """Whether the call asks for a switch."""
+        return bool(self.options.get(switch, False))
+
     def with_options(self, **options: Any) -> Settings:
         return replace(self, options={**self.options, **options})
 
