@@ -104,7 +104,10 @@ def _check_override_types(settings: Settings) -> None:
         entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, Sequence) else []
         entries += [entry["convert"] for entry in entries if isinstance(entry.get("convert"), Mapping)]
         for stated in entries:
-            kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
+            try:
+                kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
+            except UnsupportedError as error:
+                raise UnsupportedError(f"TensorQuantOverrides[{tensor!r}]: {error}") from error
             if kind is not None and not settings.format.accepts(kind):
                 raise UnsupportedError(
                     f"TensorQuantOverrides[{tensor!r}]: {kind} cannot be written as {full_name(settings.format.key)}"
