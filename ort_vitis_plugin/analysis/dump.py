@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import extensions_library, missing_operator, open_session
 from ..plugin.op_functions import with_definitions
 from ..report.progress import Progress
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ..data_readers import Feed
 
 _FLOATS = ("tensor(float)", "tensor(float16)", "tensor(double)")
+# What a file name cannot hold here: AMD's tools replace '/' alone, and users look for 'onnx::Conv_501...'.
+UNFIT = r'[/\\:*?"<>|\0]' if os.name == "nt" else r"[/\0]"
 _CAST = "_for_dump_model"  # numpy has no bfloat16, so its codes leave the session as float32, which is exact
 
 
@@ -91,17 +94,16 @@ def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.Infer
         if name not in present:
             model.graph.output.append(ValueInfoProto(name=name))
             present.add(name)
+    model = with_definitions(model)
     defined = {(function.domain, function.name) for function in model.functions}
     libraries: list[Callable[[Any], object]] = [custom_ops.register]
     if any(n.domain == custom_ops.CONTRIB_DOMAIN and (n.domain, n.op_type) not in defined for n in model.graph.node):
-        from onnxruntime_extensions import get_library_path
-
-        path = get_library_path()
+        path = extensions_library()
         libraries.append(lambda options: options.register_custom_ops_library(path))
     try:
         return open_session(model, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the model to dump: {error}") from error
+        raise ModelError(f"onnxruntime cannot load the model to dump: {error}{missing_operator(error)}") from error
 
 
 def _sample(model: ModelProto, reader: Any, shapes: object) -> Feed:
@@ -130,8 +132,11 @@ class _Folder:
             raise OutputError(f"the folder {str(path)!r} cannot be made: {error}") from error
 
     def _stem(self, tensor: str) -> str:
-        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same."""
-        stem = base = re.sub(r'[/\\:*?"<>|\0]', "_", tensor)
+        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same.
+
+        Two names that differ in case alone are the same to some file systems.
+        """
+        stem = base = re.sub(UNFIT, "_", tensor)
         count = 0
         while stem.lower() in self._taken:
             count += 1

@@ -22,6 +22,7 @@ DEQUANTIZE = frozenset(
     }
 )
 FIX_NEURON = frozenset({(VAI_DOMAIN, "FixNeuron"), (CONTRIB_DOMAIN, "FixNeuron")})
+# Numbers that share an exponent, quantized and dequantized in one node; in AMD's two spellings.
 BLOCK_PAIRS = frozenset(
     {
         (VAI_DOMAIN, "BFPFixNeuron"),

@@ -37,7 +37,9 @@ class Samples:
             for value in model.graph.input
             if value.name not in {t.name for t in model.graph.initializer}
         }
-        self._overridable = {value.name for value in model.graph.input} - self._inputs.keys()
+        self.overridable = {value.name for value in model.graph.input} - self._inputs.keys()
+        self.constants: set[str] = set()  # inputs with a default that preparation made constant: no session takes them
+        self.left_out: set[str] = set()  # of those, the ones that the reader feeds
         self.adapters: list[Callable[[Feed], Feed]] = []
         self.remembered: list[Feed] = []
 
@@ -75,6 +77,8 @@ class Samples:
                 feed = adapt_feed(self._original, feed)
             if number == 0:
                 self._check(feed)
+            self.left_out |= self.constants & feed.keys()
+            feed = {name: value for name, value in feed.items() if name not in self.constants}
             if number < self._remember:
                 self.remembered.append(feed)
             for adapter in self.adapters:
@@ -96,11 +100,12 @@ class Samples:
                 )
             if reads_on and not feed:
                 return
-            yield dict(feed)
+            # Scalars of numpy are arrays to onnxruntime only as arrays.
+            yield {name: np.asarray(value) if isinstance(value, np.generic) else value for name, value in feed.items()}
 
     def _check(self, feed: Feed) -> None:
         expected = self._inputs
-        unknown = [name for name in feed if name not in expected and name not in self._overridable]
+        unknown = [name for name in feed if name not in expected and name not in self.overridable]
         if unknown:
             raise CalibrationError(
                 f"the reader feeds {unknown[0]!r}, but the model's inputs are {', '.join(expected)}"

@@ -157,12 +157,11 @@ class Emitter:
         """Readers of the other type get a second pair behind the first; so does a graph output where all readers do."""
         takes = [reader for reader in readers if conversion.receivers is None or reader.name in conversion.receivers]
         keeps = [reader for reader in readers if reader not in takes]
+        at_first, at_second = (pair.target, "") if keeps or conversion.receivers is not None else ("", pair.target)
         role = pair.parameters.role
         other = TensorPlan(pair.tensor, role, conversion.kind, conversion.scale, conversion.zero_point)
-        at_first, at_second = (pair.target, "") if keeps or conversion.receivers is not None else ("", pair.target)
-        first = ""
-        if keeps or at_first or not conversion.from_float:
-            first = self._pairs(replace(pair, target=at_first), keeps)
+        needs_first = keeps or at_first or not conversion.from_float
+        first = self._pairs(replace(pair, target=at_first), keeps) if needs_first else ""
         source = pair.source if conversion.from_float else first
         self._pairs(Pair(pair.tensor, other, source, at_second, CONVERT), takes)
 

@@ -8,13 +8,13 @@ each, weights as codes with a dequantize node, int32 biases with the scale of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
-from ..numerics.quantize import along, quantize, round_to_float
+from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
@@ -79,7 +79,8 @@ class PairWriter:
     ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
-    weights that come with a DequantizeLinear).
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -89,7 +90,9 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
+    has_zero_points = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -271,21 +274,27 @@ class PairWriter:
         attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
+        if planned.block_size:
+            attributes["block_size"] = planned.block_size
         is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
-        stored = self._stored(planned, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
+        stored = self._stored(pair, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
         operator = self.operator(planned.kind, dequantize=dequantize)
         self.graph.make(operator, [pair.source, *stored], [target], name, domain=domain or None, **attributes)
 
-    def _stored(self, planned: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, ...]:
-        """The initializers that hold the parameters: scale and zero point, a scale alone, or none."""
-        key = (planned.name, suffix, is_half)
+    def _stored(self, pair: Pair, suffix: str, *, is_half: bool) -> tuple[str, ...]:
+        """The initializers that hold the parameters: scale and zero point, a scale alone, or none.
+
+        They have the name of the pair's own tensor, also where another's parameters hold: compilers look them up.
+        """
+        planned, name = pair.parameters, pair.tensor
+        key = (name, suffix, is_half)
         if planned.kind.scaling is Scaling.NONE:
             return ()
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
-            stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))]
+            stored = [self.graph.add_initializer(f"{name}_scale{suffix}", planned.scale.astype(dtype))]
             if self._states_zero_point(planned):
-                stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
+                stored.append(self.store(f"{name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
         return self._parameters[key]
 
@@ -298,10 +307,9 @@ class PairWriter:
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
-    scale = along(planned.scale, array.ndim, planned.axis)
+    scale, zero = planned.spread(array.shape)
     if planned.kind.scaling is Scaling.LINEAR:
         return round_to_float(array, scale, planned.kind)
-    zero = along(planned.zero_point, array.ndim, planned.axis)
     return quantize(array, scale, zero, planned.kind.limits())
 
 

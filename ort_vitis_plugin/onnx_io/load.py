@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
     | {"ExtendedQuantizeLinear", "ExtendedDequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
-    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear", "BFPFixNeuron"}
-    | {"MXFixNeuron", "BFPQuantizeDequantize", "MXQuantizeDequantize"}
+    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear"}
+    | {"BFPFixNeuron", "BFPQuantizeDequantize", "MXFixNeuron", "MXQuantizeDequantize"}
 )
 
 

@@ -11,8 +11,10 @@ from ..calibration.statistics import Statistics
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
-from ..graph import Graph
+from ..graph import Graph, inner_nodes
+from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
+from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
 from ..plan import Plan
@@ -21,6 +23,7 @@ from ..request.call import Call
 from . import subgraphs
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
+from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .stages import (
     adjust,
@@ -69,6 +72,7 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
             "keeps what every method needs: save its result, or give the path to quantize_static"
         )
     graph = prepare(call, normalize(call, load(call)))
+    warn_of_random_data(call)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
     return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
@@ -91,6 +95,7 @@ def quantize_model(request: Request, catalog: Catalog) -> tuple[ModelProto, Repo
             note_spared(again.report, call.report)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)
+    note_nothing(call, model)
     return external_weights.internalize(model), call.report
 
 
@@ -123,6 +128,17 @@ def quantize_once(
     if call.settings.weight_blocks is not None:
         model = store_weights(call, model)
     return check(call, finish(call, model, plan), original, pairs), statistics
+
+
+def note_nothing(call: Call, model: ModelProto) -> None:
+    """Say so where the written model is as float as the one that came."""
+    quantizes = QUANTIZED_OPS | {node.op_type for node in model.graph.node if "QuantizeDequantize" in node.op_type}
+    if call.report.quantized or any(node.op_type in quantizes for node in all_nodes(model)):
+        return
+    inner = inner_nodes(model.graph.node)
+    inside = not call.settings.quantizes_bodies and any(node.op_type in call.op_types for node in inner)
+    hint = "; what could be lies inside If, Loop or Scan: set extra_options={'EnableSubgraph': True}" if inside else ""
+    call.note(f"nothing of the model was quantized{hint}")
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -34,12 +34,13 @@ from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
-from .inputs import libraries_of, samples_of
+from .inputs import libraries_of, samples_of, warn_of_random_data
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
 from .tensor_stories import tell_tensors
+from .unknown_types import with_default_types
 from .validation import check_floats, check_overrides, check_weights
 from .weight_only import with_block_weights
 
@@ -92,7 +93,7 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = step(model, call)
     if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
-    graph = Graph(infer_shapes(model), copy=False)
+    graph = with_default_types(Graph(infer_shapes(model), copy=False), call)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
     NodeTypes(graph, call.settings).check()
@@ -119,8 +120,10 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     check_floats(graph, call)
     check_weights(graph, call)
     check_overrides(graph, call)
+    warn_of_random_data(call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
+    call.samples.constants = call.samples.overridable - {value.name for value in model.graph.input}
     call.samples.adapters.append(adapter_to(model))
     if call.request.reader is None and call.request.calibration is None and not call.settings.needs_data:
         return Statistics()
@@ -137,6 +140,8 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)
+    for name in sorted(call.samples.left_out):
+        call.note(f"samples feed {name}, whose default RemoveInputInit made a constant; RemoveInputInit=False keeps it")
     return statistics
 
 

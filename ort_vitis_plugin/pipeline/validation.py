@@ -68,23 +68,73 @@ def check_request(settings: Settings) -> None:
             "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
             "weights of 4 too"
         )
+    asked = settings.options[OrtOptions]
+    if not settings.format.writer.has_zero_points and not asked.activation_symmetric:
+        raise UnsupportedError(
+            f"ActivationSymmetric=False: {full_name(settings.format.key)} has no zero points, so every tensor is "
+            "symmetric; leave it out or set it to True, or use QuantFormat.QDQ"
+        )
     _check_override_types(settings)
     for name in settings.lineage:
         check = settings.catalog.target(name).check
         if check is not None:
             check(settings)
+    if settings.format.check is not None:
+        settings.format.check(settings)
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)
-    asked = settings.options[OrtOptions]
-    if asked.block_size:
-        raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")
+    _check_blocks(settings)
+    if asked.smooth_quant:
+        raise UnsupportedError(
+            "SmoothQuant is onnxruntime's own step, by neural-compressor 2.x: call onnxruntime.quantization."
+            "quantize_static with no option of ours (or save the model that neural-compressor smooths, and give that)"
+        )
     if asked.calib_percentile is not None and not 0 <= asked.calib_percentile <= 100:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
     check_weight_only(settings.weight_blocks)
     _warn_of_scales(settings)
     _check_providers(settings)
     check_range_file(settings)
+
+
+def _check_blocks(settings: Settings) -> None:
+    asked = settings.options[OrtOptions].block_size
+    if not asked:
+        return
+    if asked < 0:
+        raise OptionError(f"BlockSize={asked}: a block has at least one row; 0 makes none")
+    if full_name(settings.format.key) != "QuantFormat.QDQ" or settings.method.power_of_two:
+        raise UnsupportedError(
+            f"BlockSize={asked}: blocks have float scales and native pairs; use QuantFormat.QDQ and "
+            "calibrate_method=CalibrationMethod.MinMax, or leave BlockSize out"
+        )
+
+
+def _check_override_types(settings: Settings) -> None:
+    for tensor, listed in (settings.options[OrtOptions].tensor_quant_overrides or {}).items():
+        entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, Sequence) else []
+        entries += [entry["convert"] for entry in entries if isinstance(entry.get("convert"), Mapping)]
+        where = f"TensorQuantOverrides[{tensor!r}]"
+        for stated in entries:
+            try:
+                kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
+            except UnsupportedError as error:
+                raise UnsupportedError(f"{where}: {error}") from error
+            if kind is not None and not settings.format.accepts(kind):
+                raise UnsupportedError(f"{where}: {kind} cannot be written as {full_name(settings.format.key)}")
+            is_asymmetric = stated.get("symmetric", True) is False or np.any(stated.get("zero_point", 0))
+            if is_asymmetric and not settings.format.writer.has_zero_points:
+                raise UnsupportedError(
+                    f"{where} is asymmetric, but {full_name(settings.format.key)} has no zero points"
+                )
+
+
+def check_overrides(graph: Graph, call: Call) -> None:
+    """Refuse what TensorQuantOverrides state of an axis that a constant of the model does not have."""
+    for tensor, stated in call.overrides.items():
+        if tensor in graph.initializers and stated:
+            check_channels(tensor, graph.initializers[tensor].dims, stated)
 
 
 def _warn_of_scales(settings: Settings) -> None:
@@ -97,28 +147,6 @@ def _warn_of_scales(settings: Settings) -> None:
         kinds = " and ".join(sorted(map(str, settings.kinds)))
         text = f"{', '.join(given)}: without meaning for {kinds}, whose codes carry their own exponents"
         warnings.warn(text, OptionWarning, stacklevel=6)
-
-
-def _check_override_types(settings: Settings) -> None:
-    for tensor, listed in (settings.options[OrtOptions].tensor_quant_overrides or {}).items():
-        entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, Sequence) else []
-        entries += [entry["convert"] for entry in entries if isinstance(entry.get("convert"), Mapping)]
-        for stated in entries:
-            try:
-                kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
-            except UnsupportedError as error:
-                raise UnsupportedError(f"TensorQuantOverrides[{tensor!r}]: {error}") from error
-            if kind is not None and not settings.format.accepts(kind):
-                raise UnsupportedError(
-                    f"TensorQuantOverrides[{tensor!r}]: {kind} cannot be written as {full_name(settings.format.key)}"
-                )
-
-
-def check_overrides(graph: Graph, call: Call) -> None:
-    """Refuse what TensorQuantOverrides state of an axis that a constant of the model does not have."""
-    for tensor, stated in call.overrides.items():
-        if tensor in graph.initializers and stated:
-            check_channels(tensor, graph.initializers[tensor].dims, stated)
 
 
 def _check_providers(settings: Settings) -> None:

@@ -69,9 +69,10 @@ class Planner:
                 default = self._constant_kind(name, mark.role)
                 self.result.tensors[name] = self.constants.of(name, mark.role, default, mark.axis)
             elif self.parameters.is_known(name) or provider is not None or not self._kinds(name)[0].has_parameters:
-                self.result.tensors[name] = self._activation(name)
-                if provider is not None:
-                    self._follow(name, provider)
+                self.result.tensors[name] = planned = self._activation(name)
+                shared = self.result.tensors.get(provider) if provider is not None else None
+                if shared is not None and self._may_share(shared.kind, planned.kind):
+                    self._follow(name, shared.name)
             else:
                 self.ledger.report.note(f"{name} was never computed in calibration; it stays float")
         keep_divisors(self.result, self.statistics, self.ledger.report.note)
@@ -107,6 +108,24 @@ class Planner:
             self._read_in_another_type(planned, others, sketch)
         return planned
 
+    def _follow(self, name: str, provider: str) -> None:
+        """Take the parameters in which the node reads the provider, unless the caller states others of the result."""
+        node, planned = self.graph.producer(name), self.result.tensors[name]
+        if provider not in self.result.tensors or OWN_PARAMETERS & self.parameters.override(name).keys():
+            return
+        given = self.result.tensors[provider]
+        if given.scale.ndim:  # channels are elsewhere behind what moves them
+            return
+        converted = node and given.converted_for(node.name)
+        if converted:
+            self.result.tensors[name] = replace(converted, name=name, conversion=planned.conversion)
+        else:
+            self.result.provider[name] = provider
+
+    def _may_share(self, kind: QType, other: QType) -> bool:
+        """Whether a tensor of one type may take the parameters, and so the type, of a tensor that it was moved from."""
+        return kind == other or (kind.has_parameters and other.has_parameters and not self.types.mixed)
+
     def _kinds(self, name: str) -> list[QType]:
         """The tensor's types, its own first, then those that readers want.
 
@@ -137,32 +156,16 @@ class Planner:
             rest = ", ".join(map(str, others[1:]))
             self.ledger.report.note(f"{name} is read in more than two types: {planned.kind} stands for {rest}")
 
-    def _follow(self, name: str, provider: str) -> None:
-        """Take the parameters in which the node reads the provider, unless the caller states others of the result."""
-        node, planned = self.graph.producer(name), self.result.tensors[name]
-        if provider not in self.result.tensors or OWN_PARAMETERS & self.parameters.override(name).keys():
-            return
-        given = self.result.tensors[provider]
-        if not self._may_share(given.kind, planned.kind):
-            return
-        if given.scale.ndim:  # channels are elsewhere behind what moves them
-            return
-        converted = node and given.converted_for(node.name)
-        if converted:
-            self.result.tensors[name] = replace(converted, name=name, conversion=planned.conversion)
-        else:
-            self.result.provider[name] = provider
-
-    def _may_share(self, kind: QType, other: QType) -> bool:
-        """Whether a tensor of one type may take the parameters, and so the type, of a tensor that it was moved from."""
-        return kind == other or (kind.has_parameters and other.has_parameters and not self.types.mixed)
-
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
         if not self.options[OrtOptions].activation_symmetric:
             return False
-        return not (self.options[CallOptions].use_unsigned_relu and self._is_never_negative(name))
+        if not self.options[CallOptions].use_unsigned_relu or not self._is_never_negative(name):
+            return True
+        kind = self.parameters.kind(override, self.settings.activation)
+        # 0 on the lowest code of a signed type is a zero point of -128, which devices and formats without one lack.
+        return (kind.is_signed and self.settings.settings.rules_hold) or not self.writer.has_zero_points
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
@@ -190,11 +193,6 @@ class Planner:
             return True
         return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
 
-    def _constant_kind(self, name: str, role: Role) -> QType:
-        readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
-        types = next((self.types.of(node) for node in readers), self.types.base)
-        return types.weight if role is Role.WEIGHT else types.activation
-
     def _with_codes(self, name: str) -> TensorPlan | None:
         """The parameters of a weight that came as codes; None for others, and where blocks have scales."""
         stored = stored_codes(self.graph, name)
@@ -204,6 +202,11 @@ class Planner:
         return TensorPlan(
             name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
         )
+
+    def _constant_kind(self, name: str, role: Role) -> QType:
+        readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
+        types = next((self.types.of(node) for node in readers), self.types.base)
+        return types.weight if role is Role.WEIGHT else types.activation
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""

@@ -45,7 +45,7 @@ class Target:
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
     ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can).
+    can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Target:
     bias_as_weight: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
+    keeps_opset: bool = False
 
     @property
     def key(self) -> str:
@@ -82,7 +83,8 @@ class Preset:
 class Format:
     """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
 
-    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark. ``check``
+    raises UnsupportedError for what cannot be written, before any work.
     """
 
     key: object
@@ -90,6 +92,7 @@ class Format:
     writer: type[PairWriter]
     accepts: Callable[[QType], bool]
     marker: type[Any] | None = None
+    check: Callable[[Configuration], None] | None = None
 
 
 @dataclass(frozen=True)
