@@ -24,6 +24,7 @@ from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import open_session
+from ..onnx_io.whole_file import whole_file, write_text
 from ..report.progress import Progress
 
 if TYPE_CHECKING:
@@ -140,18 +141,15 @@ class _Folder:
         """Raw values in .bin, one value a line in .txt."""
         stem = self._stem(tensor + suffix)
         flat = np.ascontiguousarray(values).ravel()
-        try:
-            (self.path / f"{stem}.bin").write_bytes(flat.tobytes())
-            with open(self.path / f"{stem}.txt", "w", encoding="utf-8") as text:
-                text.writelines(f"{value}\n" for value in flat.tolist())
-        except OSError as error:
-            raise OutputError(f"{str(self.path / stem)!r} cannot be written: {error}") from error
+        with whole_file(self.path / f"{stem}.bin") as file:
+            file.write(flat.tobytes())
+        write_text(self.path / f"{stem}.txt", "".join(f"{value}\n" for value in flat.tolist()))
         entry = {"tensor": tensor, "file": f"{stem}.bin", "text": f"{stem}.txt", "dtype": str(values.dtype)}
         self.entries.append(entry | {"shape": list(values.shape)} | meaning)
 
     def finish(self) -> None:
         text = json.dumps(self.entries, indent=1, ensure_ascii=False)
-        (self.path / "index.json").write_text(text + "\n", encoding="utf-8")
+        write_text(self.path / "index.json", text + "\n")
 
 
 def _meaning(codes: _Codes, scale: NDArray[Any], zero_point: NDArray[Any]) -> dict[str, object]:

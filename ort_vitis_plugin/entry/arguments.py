@@ -46,7 +46,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
     values = dict(arguments)
     for alias, value in values.pop("aliases", {}).items():
         if alias not in ALIASES:
-            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+            raise OptionTypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
         values[ALIASES[alias]] = values[ALIASES[alias]] or value
     for name in ("input_nodes", "output_nodes"):
         values[name] = list(names(values[name], name))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from onnxruntime.quantization.calibrate import MinMaxCalibrater
 from onnxruntime.quantization.quant_utils import compute_scale_zp, get_qmin_qmax_for_qType
 
 from ..errors import CalibrationError, ModelNotFoundError, OptionError
+from ..onnx_io.whole_file import scratch_folder
 from .arguments import OP_TYPES, check_names, deprecated, listed_names
 
 
@@ -60,10 +60,10 @@ def calibrate(
     tensors = _float_tensors(model, selected)
     if not tensors:
         raise OptionError(f"op_types={types} and white_nodes={white} select no node with a float tensor")
-    with tempfile.TemporaryDirectory(prefix="ort_vitis_") as folder:
-        onnx.save(model, Path(folder) / "model.onnx", save_as_external_data=True)
-        augmented = Path(folder) / "augmented.onnx" if augmented_model_path is None else Path(augmented_model_path)
-        ranges = _ranges(_LegacyCalibrater(Path(folder) / "model.onnx", augmented, tensors), data_reader)
+    with scratch_folder() as folder:
+        onnx.save(model, folder / "model.onnx", save_as_external_data=True)
+        augmented = folder / "augmented.onnx" if augmented_model_path is None else Path(augmented_model_path)
+        ranges = _ranges(_LegacyCalibrater(folder / "model.onnx", augmented, tensors), data_reader)
     narrowed = _Narrowing(model)
     return {name: _zero_point_and_scale(*narrowed(name, *ends)) for name, ends in ranges.items()}
 

@@ -84,7 +84,7 @@ def lightened(tensor: TensorProto) -> TensorProto:
     if len(raw) < LARGE:
         return tensor
     light = TensorProto()
-    _copy_fields(tensor, light, "raw_data", "data_location", "external_data")
+    copy_fields(tensor, light, "raw_data", "data_location", "external_data")
     values = np.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type))
     _put(light, values.reshape(tuple(tensor.dims)))
     return light
@@ -112,14 +112,15 @@ def _put(tensor: TensorProto, array: NDArray[Any]) -> None:
 def externalize(model: ModelProto) -> ModelProto:
     """A copy of the model whose large initializers lie beside it; whole where no external_weights_scope is there."""
     copy = ModelProto()
-    _copy_fields(model, copy, "graph")
-    _copy_fields(model.graph, copy.graph, "initializer")
+    copy_fields(model, copy, "graph")
+    copy_fields(model.graph, copy.graph, "initializer")
     for tensor in model.graph.initializer:
         copy.graph.initializer.append(lightened(tensor))
     return copy
 
 
-def _copy_fields(source: Any, target: Any, *but: str) -> None:
+def copy_fields(source: Any, target: Any, *but: str) -> None:
+    """Give a message what another one holds, but for some fields."""
     for field, value in source.ListFields():
         if field.name not in but:
             copy_field(target, field.name, value)

@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 from onnx.external_data_helper import load_external_data_for_model
 
-from ..errors import ModelError, ModelNotFoundError, OptionTypeError, OutputError
+from ..errors import ModelError, ModelNotFoundError, OptionTypeError
 from . import external_weights
 from .sessions import give_back
-
-if TYPE_CHECKING:
-    from ..options.request import Request
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
@@ -69,23 +65,3 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
             f"the external data of {str(path)!r} cannot be read: {error}; keep the data file beside the model"
         ) from error
     return model
-
-
-def check_output(request: Request) -> Path | None:
-    """The output path, once it is certain that its folder can take a file."""
-    if request.output is None:
-        return None
-    path = Path(request.output)
-    folder = path.parent
-    if not folder.is_dir():
-        raise ModelNotFoundError(f"the folder {str(folder)!r} of the output does not exist; create it first")
-    if path.is_dir():
-        raise OutputError(f"the output {str(path)!r} is a folder; give a file name")
-    source = Path(request.model) if isinstance(request.model, (str, Path)) else None
-    if source is not None and source.exists() and path.exists() and path.samefile(source):
-        raise OutputError(f"the output {str(path)!r} is the input itself, which is never overwritten; choose another")
-    import os
-
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"the folder {str(folder)!r} of the output is read-only")
-    return path

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..onnx_io.whole_file import write_text
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
 from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target
@@ -202,5 +203,5 @@ def write_blocks(root: Path) -> list[str]:
     """Write every block of README.md; the names of those that changed."""
     stale = stale_blocks(root)
     file = root / README
-    file.write_text(rendered(file.read_text(encoding="utf-8"), root), encoding="utf-8")
+    write_text(file, rendered(file.read_text(encoding="utf-8"), root))
     return stale

@@ -181,6 +181,7 @@ FLOORS = (
     "numerics",
     "data_readers",
     "lazy",
+    "foreign",
     "errors",
 )
 

@@ -12,6 +12,7 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 from ...errors import CalibrationError
+from ...foreign import callers_code
 from .observation import FLOATS
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ def numbered(feeds: Iterable[Feed], index: int) -> Iterator[Feed]:
     source = iter(feeds)
     while True:
         try:
-            feed = next(source)
+            with callers_code(f"the calibration data reader at sample {index}"):
+                feed = next(source)
         except StopIteration:
             return
-        except Exception as error:
-            raise CalibrationError(f"the calibration data reader failed at sample {index}: {error}") from error
         yield feed
         index += 1
 
