@@ -19,6 +19,7 @@ from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_dequantize, is_fix_neuron, is_quantize
 from ..data_readers import RandomDataReader, adapt_feed, reader_for
 from ..errors import CalibrationError, ModelError, OutputError
+from ..foreign import public
 from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
@@ -178,6 +179,7 @@ def _fix_neuron_codes(codes: _Codes, values: NDArray[Any], scale: NDArray[Any], 
     return np.asarray((steps + zero.astype(np.float64).reshape(shape)).astype(codes.dtype))
 
 
+@public
 def dump_model(
     model: str | Path | ModelProto,
     dump_data_reader: Any = None,

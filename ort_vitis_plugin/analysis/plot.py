@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OutputError, UnsupportedError
+from ..foreign import public
 from ..numerics.positions import scale_of
 from ..numerics.qtypes import QType
 from ..onnx_io.whole_file import whole_file
@@ -20,6 +21,7 @@ BINS = 200
 AROUND = 6
 
 
+@public
 def plot(calibration: Calibration, folder: str | Path, kind: QType, *, symmetric: bool = True) -> list[Path]:
     """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one."""
     try:

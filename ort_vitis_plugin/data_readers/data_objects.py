@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CalibrationError, OptionError, OptionTypeError
-from ..foreign import callers_code
+from ..foreign import callers_code, public
 from .convert_feed import copied
 from .items import Numbered, items_of
 from .model_inputs import inputs_of
@@ -165,6 +165,7 @@ class CalibrationData:
         return made
 
 
+@public
 def calibration_data(
     source: Any,
     *,

@@ -14,6 +14,7 @@ from onnxruntime.quantization.calibrate import MinMaxCalibrater
 from onnxruntime.quantization.quant_utils import compute_scale_zp, get_qmin_qmax_for_qType
 
 from ..errors import CalibrationError, ModelNotFoundError, OptionError
+from ..foreign import public
 from ..onnx_io.whole_file import scratch_folder
 from .arguments import OP_TYPES, check_names, deprecated, listed_names
 
@@ -29,6 +30,7 @@ class _LegacyCalibrater(MinMaxCalibrater):  # type: ignore[misc]
         return set(self.tensors), self.tensors
 
 
+@public
 def calibrate(
     model_path: str | Path,
     data_reader: Any,

@@ -14,6 +14,7 @@ from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
 from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, add_infer_metadata
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
+from ..foreign import public
 from ..options.options import OptionWarning
 from .arguments import check_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
@@ -50,6 +51,7 @@ def _prepared(model: ModelProto) -> ModelProto:
     return copy
 
 
+@public
 def quantize(
     model: ModelProto,
     per_channel: bool = False,

@@ -11,6 +11,7 @@ import numpy as np
 from .. import custom_ops
 from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
+from ..foreign import public
 from ..numerics.sqnr import decibels
 from ..onnx_io.sessions import open_session
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..data_readers import Feed
 
 
+@public
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, tuple[float, float]]:
     """{output: (SQNR in dB, largest difference)} over all samples; nothing but sums is kept of them."""
     left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))

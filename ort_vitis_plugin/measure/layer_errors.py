@@ -18,6 +18,7 @@ from onnx import ModelProto, helper
 from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
+from ..foreign import public
 from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
@@ -74,6 +75,7 @@ class _Probe:
     ends: dict[str, str] = field(default_factory=dict)  # tensor -> where the quantized graph has it dequantized
 
 
+@public
 def layer_errors(
     reference: ModelProto | str | Path,
     quantized: ModelProto | str | Path,
