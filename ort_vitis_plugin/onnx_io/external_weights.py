@@ -1,6 +1,8 @@
 """Large weights lie beside the model, not in it: a message that holds them is copied whole at every step.
 
-    TensorProto(data_location = EXTERNAL, external_data = [location: "beside", offset: "17"])  ->  array 17
+    TensorProto(data_location = EXTERNAL, external_data = [location: "beside ...", offset: "17"])  ->  array 17
+
+The location ends in a number that no model from outside can know.
 
 Inside an ``external_weights_scope`` large initializers are set aside, once; checkers, shape inference and copies see
 messages without them, sessions get them as they lie in memory, and ``internalize`` puts them back at the end.
@@ -10,6 +12,7 @@ Protobuf's limit of 2 GB is then no limit of the pipeline.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -32,7 +35,7 @@ KINDS = frozenset(
     {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE}
     | {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32}
 )
-_BESIDE = "beside"
+_BESIDE = f"beside {secrets.token_hex(8)}"
 
 _numbers = count()
 _arrays: WeakValueDictionary[str, Any] = WeakValueDictionary()
@@ -51,7 +54,9 @@ def external_weights_scope() -> Iterator[None]:
 
 def is_aside(tensor: TensorProto) -> bool:
     """Whether the tensor's values lie beside its message."""
-    return tensor.data_location == TensorProto.EXTERNAL and tensor.external_data[0].value == _BESIDE
+    if tensor.data_location != TensorProto.EXTERNAL or len(tensor.external_data) != 2:
+        return False
+    return bool(tensor.external_data[0].value == _BESIDE)
 
 
 def array_of(tensor: TensorProto) -> NDArray[Any]:

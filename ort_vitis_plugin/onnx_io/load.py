@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import onnx
@@ -13,6 +14,7 @@ from onnx.external_data_helper import load_external_data_for_model
 from ..errors import ModelError, ModelNotFoundError, OptionTypeError
 from . import external_weights
 from .sessions import give_back
+from .tensor_checks import check_expansion, check_names, check_tensors
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
@@ -24,7 +26,7 @@ QUANTIZED_OPS = frozenset(
 def load_aside(source: object) -> ModelProto:
     """The model in a message of its own, its large weights beside it."""
     if isinstance(source, ModelProto):
-        return external_weights.externalize(_not_empty(source))
+        return external_weights.externalize(_checked(_not_empty(source)))
     model = external_weights.externalize(load_model(source))
     give_back()  # the message as it was read
     return model
@@ -40,16 +42,23 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
     """The model in a message of its own, with all its data unless ``data`` is False."""
     if isinstance(source, ModelProto):
         copy = ModelProto()
-        copy.CopyFrom(_not_empty(source))
+        copy.CopyFrom(_checked(_not_empty(source)))
         return copy
     if not isinstance(source, (str, Path)):
         raise OptionTypeError(f"model_input takes a path or a ModelProto, not {type(source).__name__}")
     path = Path(source)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ModelNotFoundError(f"the model {str(path)!r} {what}; give the path of an .onnx file")
+    try:
+        is_file, is_folder = os.path.isfile(path), os.path.isdir(path)
+        if os.path.exists(path) and not is_file and not is_folder:
+            raise ModelNotFoundError(f"the model {str(path)!r} is no regular file; give the path of an .onnx file")
+    except ValueError as error:
+        raise ModelNotFoundError(f"the model {str(source)!a} is no path of a file: {error}") from error
+    if not is_file:
+        what = "is a folder" if is_folder else "does not exist"
+        raise ModelNotFoundError(f"the model {str(path)!a} {what}; give the path of an .onnx file")
     try:
         model = onnx.load(str(path), load_external_data=False)
+        check_names(model)
     except (DecodeError, ValueError, UnicodeDecodeError) as error:
         raise ModelError(f"{str(path)!r} is not an ONNX model: {error}") from error
     except OSError as error:
@@ -60,8 +69,15 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
         return model
     try:
         load_external_data_for_model(model, str(path.parent))
-    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+    except (OSError, ValueError, TypeError, KeyError, onnx.checker.ValidationError) as error:
         raise ModelNotFoundError(
             f"the external data of {str(path)!r} cannot be read: {error}; keep the data file beside the model"
         ) from error
+    return _checked(model)
+
+
+def _checked(model: ModelProto) -> ModelProto:
+    check_names(model)
+    check_tensors(model)
+    check_expansion(model)
     return model

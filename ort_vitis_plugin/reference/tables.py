@@ -13,7 +13,7 @@ from typing import Any
 from ..onnx_io.whole_file import write_text
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
-from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target
+from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target, documentation
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method
@@ -142,7 +142,7 @@ def hooks(catalog: Catalog, root: Path) -> str:
 
 
 def _whole(function: Callable[..., Any]) -> str:
-    return " ".join((inspect.getdoc(function) or "").split())
+    return " ".join(documentation(function).split())
 
 
 def manual(catalog: Catalog, root: Path) -> str:
