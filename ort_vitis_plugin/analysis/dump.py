@@ -18,7 +18,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_dequantize, is_fix_neuron, is_quantize
 from ..data_readers import RandomDataReader, adapt_feed, reader_for
-from ..errors import CalibrationError, ModelError, OutputError
+from ..errors import CalibrationError, ModelError, OutputError, QuantizationError
 from ..foreign import public
 from ..graph import Graph, attribute
 from ..numerics.positions import position_of
@@ -216,6 +216,8 @@ def dump_model(
         runnable = [name for name in names if name not in inputs]
         try:
             results = session.run(runnable, feed) if runnable else []
+        except QuantizationError:
+            raise
         except Exception as error:
             raise CalibrationError(f"the model fails on the sample to dump: {error}") from error
         return dict(zip(runnable, results, strict=True)) | {name: feed[name] for name in names if name in inputs}

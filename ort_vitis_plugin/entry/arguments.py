@@ -54,7 +54,11 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
     as_options = {
         key: values[name]
         for name, key in _OPTION_KEYS.items()
-        if (values[name] != _DEFAULTS[name] if name in _DEFAULTS else not _is_empty(values[name]))
+        if (
+            not option_parser.is_same(values[name], _DEFAULTS[name])
+            if name in _DEFAULTS
+            else not _is_empty(values[name])
+        )
     }
     return Request(
         model=values["model_input"],

@@ -23,6 +23,8 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from .time_limit import LimitedSession
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
@@ -206,7 +208,7 @@ def lend_to_session(
     lent = [ort.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if lent:
         options.add_external_initializers(list(arrays), lent)
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=list(providers))
+    session = LimitedSession(model.SerializeToString(), options, providers=list(providers))
     session.lent = lent  # onnxruntime itself does not keep them
     return session
 

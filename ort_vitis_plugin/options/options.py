@@ -70,6 +70,14 @@ def conforms(value: object, hint: Any) -> bool:
     return isinstance(value, origin or hint)
 
 
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are equal; of arrays, and of what cannot be compared, whether they are one object."""
+    try:
+        return one is other or bool(one == other)
+    except Exception:  # code of the caller, or an array of answers
+        return False
+
+
 def option(
     default: Any,
     doc: str,
@@ -177,7 +185,7 @@ def parse(
         if canonical is None:
             values[key] = value
             continue
-        if canonical in explicit and values[canonical] != value:
+        if canonical in explicit and not is_same(values[canonical], value):
             raise OptionError(
                 f"{explicit[canonical]}={values[canonical]!r} and {key}={value!r} are one option with two values"
             )

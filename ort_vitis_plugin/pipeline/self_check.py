@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from ..errors import ModelError, SelfCheckError
+from ..errors import ModelError, QuantizationError, SelfCheckError
 from ..graph.subgraphs import all_nodes
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io.checker import check
@@ -97,6 +97,8 @@ def _answers(
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     try:
         answers = [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception as error:
         where = "" if level == FAITHFUL else ", at full optimization only,"
         raise SelfCheckError(f"the quantized model fails{where} on a calibration sample: {error}") from error
@@ -121,6 +123,8 @@ def _reference(
     try:
         session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, lean=True)
         return [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception:
         unnamed.CopyFrom(original)
         for node in all_nodes(unnamed):
@@ -128,6 +132,8 @@ def _reference(
     try:
         session = open_session(unnamed, libraries, lean=True)
         return [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 

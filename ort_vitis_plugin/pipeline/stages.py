@@ -33,6 +33,7 @@ from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
 from .inputs import libraries_of, samples_of
+from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
@@ -88,7 +89,9 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = step(model, call)
     if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
-    graph = Graph(infer_shapes(model), copy=False)
+    inferred = infer_shapes(model)
+    check_memory(call, inferred)
+    graph = Graph(inferred, copy=False)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
     known = {node.name for node in graph}
