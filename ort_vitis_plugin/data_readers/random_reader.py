@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, load
 
-from ..errors import LimitError, OptionError, suggest
+from ..errors import LimitError, ModelError, OptionError, suggest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,10 @@ class RandomDataReader:
     def _draw(self, kind: int, shape: tuple[int, ...], limits: tuple[float, float] | None) -> NDArray[Any]:
         if kind == TensorProto.STRING:
             return np.full(shape, "", dtype=object)
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+        try:
+            dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelError(f"an input of the type {kind} takes no random samples; give some of your own") from error
         if kind == TensorProto.BOOL:
             return self._random.integers(0, 2, shape).astype(bool)
         if dtype.kind in "iu":

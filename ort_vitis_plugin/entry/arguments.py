@@ -54,11 +54,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
     as_options = {
         key: values[name]
         for name, key in _OPTION_KEYS.items()
-        if (
-            not option_parser.is_same(values[name], _DEFAULTS[name])
-            if name in _DEFAULTS
-            else not _is_empty(values[name])
-        )
+        if not (option_parser.is_same(values[name], _DEFAULTS[name]) if name in _DEFAULTS else _is_empty(values[name]))
     }
     return Request(
         model=values["model_input"],
@@ -121,7 +117,12 @@ def _defaults(values: Mapping[str, Any], method_default: Any) -> frozenset[str]:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+    if value is None or value is False:
+        return True
+    try:
+        return len(value) == 0
+    except Exception:  # no container, or one of the caller's whose code raises; its type is checked later
+        return False
 
 
 def _path(value: Any, argument: str) -> str | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import types
 import typing
 import warnings
@@ -64,9 +65,9 @@ def conforms(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
-        return isinstance(value, typing.SupportsIndex) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if hint is float:
-        return isinstance(value, (typing.SupportsFloat)) and not isinstance(value, (bool, str))
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, origin or hint)
 
 
