@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..errors import ModelNotFoundError
 from ..onnx_io.whole_file import write_text
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
@@ -192,7 +193,16 @@ def rendered(text: str, root: Path) -> str:
 
 
 def stale_blocks(root: Path) -> list[str]:
-    """Names of the blocks that are not as they would be written, or not there."""
+    """Names of the blocks that are not as they would be written, or not there.
+
+    Raises:
+        ModelNotFoundError: the folder is no source checkout: an installation has neither README.md nor the tests.
+    """
+    if not ((root / README).is_file() and (root / "tests").is_dir()):
+        raise ModelNotFoundError(
+            f"{str(root)!r} is no source checkout of ort-vitis-plugin, whose README.md is written from the tests and "
+            "the plugins; name one: ort-vitis docs --root FOLDER"
+        )
     text = (root / README).read_text(encoding="utf-8")
     there = {match["name"]: match[0] for match in _BLOCK.finditer(text)}
     fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}

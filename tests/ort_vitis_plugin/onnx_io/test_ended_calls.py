@@ -8,8 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -108,3 +111,95 @@ def test_three_writers_and_a_reader(tmp_path: Path) -> None:
     value_of(path)
     assert read > missing
     assert len(list(tmp_path.iterdir())) <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_whole_call_ended_at_any_file_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Its own folder and the system's temporary one hold what they held before, or the new files."""
+    folder = tmp_path / "all"
+    old = tmp_path / "old"
+    (old / "tmp").mkdir(parents=True)
+    save_model(network(1.0), old / "q.onnx", external_data=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
+    before = {str(path.relative_to(old)) for path in old.rglob("*")}
+    feeds = [{"x": np.ones((1, 64), np.float32)}]
+
+    def reset() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(old, folder)
+
+    def call() -> None:
+        options = {"CalibrationCache": str(folder / "cache")}
+        ort_vitis_plugin.quantize_static(
+            network(2.0), folder / "q.onnx", feeds, use_external_data_format=True, extra_options=options
+        )
+
+    ended = 0
+    for status in ended_at_every_event(folder, number, call, reset):
+        ended += 1
+        assert (os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)) in (number, 130, 0)
+        left = {str(path.relative_to(folder)) for path in folder.rglob("*")}
+        new = onnx.load(folder / "q.onnx").graph.name != "network 1.0"
+        assert new or left - before <= {"cache"}, left
+        assert not any(name.startswith((".", "tmp/")) for name in left), left
+    assert ended > 20
+
+
+MESSAGE = """
+import os, signal, sys
+from ort_vitis_plugin.onnx_io import whole_file
+put = whole_file.Scratch.put
+def ended(self, place):
+    if sys.argv[2] == "before":
+        os.kill(os.getpid(), int(sys.argv[1]))
+        raise OSError("the file system went away")
+    put(self, place)
+    os.kill(os.getpid(), int(sys.argv[1]))
+whole_file.Scratch.put = ended
+from ort_vitis_plugin.cli.main import main
+sys.exit(main(["convert-domain", "m.onnx", "-o", "q.onnx"]))
+"""
+
+
+ENDS = [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
+
+
+@pytest.mark.parametrize(("number", "word", "code"), ENDS)
+@pytest.mark.parametrize("when", ["before", "behind"])
+def test_the_message_says_what_is_written(
+    tmp_path: Path, number: signal.Signals, word: str, code: int, when: str
+) -> None:
+    save_model(network(1.0), tmp_path / "m.onnx", external_data=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    answer = subprocess.run(
+        [sys.executable, "-c", MESSAGE, str(int(number)), when],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "nothing was written" if when == "before" else "q.onnx is written"
+    assert (answer.returncode, answer.stderr) == (code, f"{word}: {told}\n")
+    assert sorted(os.listdir(tmp_path)) == (["m.onnx"] if when == "before" else ["m.onnx", "q.onnx"])
+
+
+def test_an_interrupt_keeps_the_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    rows = [{"x": np.full((1, 64), value, np.float32)} for value in range(10)]
+
+    def interrupted() -> Iterator[dict[str, Any]]:
+        yield from rows[:7]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ort_vitis_plugin.calibrate(network(1.0), interrupted(), checkpoint=path, checkpoint_every=2)
+    assert caught.value.__notes__ == [f"{path} is written"]
+    assert ort_vitis_plugin.Calibration.load(path).samples == 6
+    found = ort_vitis_plugin.calibrate(network(1.0), rows, checkpoint=path, checkpoint_every=2)
+    assert found.samples == 10
+    assert list(tmp_path.iterdir()) == []

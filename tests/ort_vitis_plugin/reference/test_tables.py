@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,28 @@ def test_marked_tests_are_found_in_decorators_and_parameters(tmp_path: Path) -> 
     )
     one, two = ("tests/test_x.py::test_one",), ("tests/test_x.py::test_two",)
     assert marked_tests(tmp_path / "tests") == {"A": one, "B": one, "C": two}
+
+
+LISTING = """
+from ort_vitis_plugin.plugin.catalog import shared_catalog
+for option in sorted(shared_catalog().options.values(), key=lambda option: option.key):
+    print(option.key, option.doc)
+"""
+
+
+def test_python_without_docstrings_keeps_the_texts_of_options() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    texts = [
+        subprocess.run(
+            [sys.executable, *flags, "-c", LISTING], capture_output=True, text=True, check=True, env=environment
+        ).stdout
+        for flags in ([], ["-OO"])
+    ]
+    assert texts[0] == texts[1]
+    assert len(texts[0].splitlines()) > 50
+
+
+def test_docs_of_an_installation_say_what_they_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["docs"], ["docs", "--check"]):
+        assert main([*arguments, "--root", str(tmp_path)]) == 1
+        assert "is no source checkout" in capsys.readouterr().err
