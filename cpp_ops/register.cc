@@ -6,6 +6,7 @@
 #include <new>
 
 #include "kernels/kernels.h"
+#include "ops/block_quantize.h"
 #include "ops/dequantize_linear.h"
 #include "ops/domains.h"
 #include "ops/fix_neuron.h"
@@ -51,11 +52,15 @@ const std::array<OrtCustomOpDomain*, 2>& Domains() {
     Domain vai("com.vai.quantize");
     AddQuantizers(vai, "VitisQuantizeLinear", "VitisDequantizeLinear");
     ForEachInteger([&](auto type) { vai.Add<FixNeuronOp<decltype(type)>>("FixNeuron"); });
+    vai.Add<BlockFloatingPointOp>("BFPFixNeuron");
+    vai.Add<MicroscalingOp>("MXFixNeuron");
 #if defined(VITIS_HAS_SKETCH)
     AddSketchOps(vai);
 #endif
     Domain quark("com.amd.quark");  // AMD Quark's names of the same ops
     AddQuantizers(quark, "ExtendedQuantizeLinear", "ExtendedDequantizeLinear");
+    quark.Add<BlockFloatingPointOp>("BFPQuantizeDequantize");
+    quark.Add<MicroscalingOp>("MXQuantizeDequantize");
     return new std::array<OrtCustomOpDomain*, 2>{vai.get(), quark.get()};
   }();
   return domains;

@@ -3,6 +3,7 @@
 
 #include "kernels/kernels.h"
 
+#include "kernels/block_quantize.h"
 #include "kernels/dequantize_linear.h"
 #include "kernels/fix_neuron.h"
 #include "kernels/quantize_linear.h"
@@ -19,8 +20,8 @@ constexpr TypedKernels<T> Typed() {
 }
 
 extern const Kernels kKernels = {
-    Typed<uint8_t>(), Typed<int8_t>(),  Typed<uint16_t>(), Typed<int16_t>(),      Typed<uint32_t>(),
-    Typed<int32_t>(), Typed<Float16>(), Typed<BFloat16>(), VITIS_NAME(VITIS_ISA), FixNeuron,
+    Typed<uint8_t>(), Typed<int8_t>(),   Typed<uint16_t>(),     Typed<int16_t>(), Typed<uint32_t>(), Typed<int32_t>(),
+    Typed<Float16>(), Typed<BFloat16>(), VITIS_NAME(VITIS_ISA), FixNeuron,        BlockQuantize,
 };
 
 }  // namespace VITIS_ISA

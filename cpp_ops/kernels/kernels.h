@@ -10,8 +10,10 @@
 #include <cstdint>
 
 #include "kernels/bfloat16.h"
+#include "kernels/block_format.h"
 #include "kernels/blocks.h"
 #include "kernels/float16.h"
+#include "kernels/lines.h"
 
 namespace vitis {
 
@@ -35,6 +37,9 @@ struct Kernels : TypedKernels<uint8_t>,
   // `low` and `high` are the saturation bounds minus the zero point, one pair per channel.
   void (*fix_neuron)(const float* x, float* y, const float* scale, const double* low, const double* high,
                      const Blocks& blocks, size_t begin, size_t end);
+  // Here [begin, end) counts blocks that share an exponent, format.CountBlocks(lines) in all, the last axis fastest.
+  void (*block_quantize)(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin,
+                         size_t end);
 
   template <class T>
   const TypedKernels<T>& of() const {

@@ -158,25 +158,28 @@ class Context {
     return static_cast<T*>(data);
   }
 
-  // Calls body(begin, end) on pieces of [0, size) from ORT's own thread pool.
+  // The number of elements that are worth a task of their own.
+  static constexpr size_t kGrain = 32768;
+
+  // Calls body(begin, end) on pieces of [0, size), `grain` long, from ORT's own thread pool.
   template <class Body>
-  void ParallelFor(size_t size, Body body) const {
-    constexpr size_t kGrain = 32768;
-    if (size <= kGrain) {
+  void ParallelFor(size_t size, Body body, size_t grain = kGrain) const {
+    if (size <= grain) {
       body(size_t{0}, size);
       return;
     }
     struct Work {
       const Body& body;
       size_t size;
-    } work{body, size};
+      size_t grain;
+    } work{body, size, grain};
     const auto piece = [](void* user, size_t index) {
       const Work& job = *static_cast<const Work*>(user);
-      const size_t begin = index * kGrain;
-      job.body(begin, job.size - begin < kGrain ? job.size : begin + kGrain);
+      const size_t begin = index * job.grain;
+      job.body(begin, job.size - begin < job.grain ? job.size : begin + job.grain);
     };
     CallOrThrow("thread pool", ort::KernelContextParallelFor, static_cast<const OrtKernelContext*>(context_),
-                static_cast<void (*)(void*, size_t)>(piece), (size + kGrain - 1) / kGrain, size_t{0},
+                static_cast<void (*)(void*, size_t)>(piece), (size + grain - 1) / grain, size_t{0},
                 static_cast<void*>(&work));
   }
 

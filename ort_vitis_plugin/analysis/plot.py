@@ -23,7 +23,11 @@ AROUND = 6
 
 @public
 def plot(calibration: Calibration, folder: str | Path, kind: QType, *, symmetric: bool = True) -> list[Path]:
-    """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one."""
+    """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one.
+
+    Raises:
+        UnsupportedError: matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

@@ -30,7 +30,11 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, write whole or not at all."""
+    """Calibrate, write whole or not at all.
+
+    Raises:
+        ModelNotFoundError: the folder to write into does not exist.
+    """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
@@ -48,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"written: {arguments.output} ({found.samples} samples, {len(found.sketches)} tensors)")
     if arguments.plot is not None:
         from ort_vitis_plugin.analysis.plot import plot
-        from ort_vitis_plugin.numerics.qtypes import qtype
+        from ort_vitis_plugin.numerics.qtypes import host_qtype
 
         symmetric = bool(keywords["extra_options"].get("ActivationSymmetric", True))
-        drawn = plot(found, arguments.plot, qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
+        drawn = plot(found, arguments.plot, host_qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
         print(f"written: {len(drawn)} plots in {arguments.plot}")
     return 0

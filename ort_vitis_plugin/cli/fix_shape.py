@@ -26,7 +26,11 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fix, write, and say what is still open; or only say it."""
+    """Fix, write, and say what is still open; or only say it.
+
+    Raises:
+        OptionError: sizes are given, but no output.
+    """
     from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.pipeline.fixed_shapes import fix_shapes, open_inputs

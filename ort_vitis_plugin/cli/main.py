@@ -17,10 +17,36 @@ from ..foreign import ours_or_none
 from ..onnx_io.signals import Terminated, termination_raises
 from ..onnx_io.whole_file import written_files
 from ..options.options import OptionWarning
-from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
+from . import (
+    calibrate,
+    catalogue,
+    convert,
+    demo,
+    docs,
+    dump,
+    errors,
+    evaluate,
+    explain_tensor,
+    fix_shape,
+    forecast,
+    quantize,
+)
 from .verb_files import files_of
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, docs)
+VERBS = (
+    quantize,
+    demo,
+    evaluate,
+    errors,
+    explain_tensor,
+    calibrate,
+    forecast,
+    fix_shape,
+    dump,
+    catalogue,
+    convert,
+    docs,
+)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -126,13 +126,13 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
 
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
-    from ..pipeline.pipeline import quantize
+    from ..pipeline.pipeline import quantize_model
 
     files = files_of(request)
     files.check()
     path = None if request.output is None else Path(request.output)
     with files.protected():
-        model, report = quantize(request, catalog)
+        model, report = quantize_model(request, catalog)
         if path is not None:
             save_model(model, path, external_data=request.external_data)
             report.quantized_bytes = model_size(model) if is_stream(path) else path.stat().st_size

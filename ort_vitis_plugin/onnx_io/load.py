@@ -39,7 +39,13 @@ def _not_empty(model: ModelProto) -> ModelProto:
 
 
 def load_model(source: object, *, data: bool = True) -> ModelProto:
-    """The model in a message of its own, with all its data unless ``data`` is False."""
+    """The model in a message of its own, with all its data unless ``data`` is False.
+
+    Raises:
+        ModelNotFoundError: the file or its external data does not exist.
+        ModelError: it is no ONNX file, or cannot be read.
+        OptionTypeError: it is neither a path nor a model.
+    """
     if isinstance(source, ModelProto):
         copy = ModelProto()
         copy.CopyFrom(_checked(_not_empty(source)))

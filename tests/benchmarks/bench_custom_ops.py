@@ -18,6 +18,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
+from ort_vitis_block import BLOCK_TYPES
 from ort_vitis_plugin import custom_ops
 
 VAI = custom_ops.VAI_DOMAIN
@@ -108,6 +109,19 @@ def subjects(shape: tuple[int, ...], threads: int) -> Iterator[tuple[str, dict[s
         "native": session(pair, np.float32, np.float32, zero, shape, threads),
     }
     yield "FixNeuron", runs
+    if threads == 1 and shape == SHAPES["8M elements"]:
+        for name, own in block_ops():
+            node = session([own], np.float32, np.float32, zero, shape, threads)
+            yield name, {"ours": node, "memcpy": copy(np.float32, np.float32, shape)}
+
+
+def block_ops() -> Iterator[tuple[str, Any]]:
+    """Blocks of neighbours, and of elements that lie apart."""
+    for where, axis in (("last", -1), ("axis 1", 1)):
+        for name in ("QBFP16", "QMXINT8"):
+            kind = BLOCK_TYPES[name]
+            node = helper.make_node(kind.op_type(), ["x"], ["y"], domain=VAI, **kind.attributes(axis))
+            yield f"{name[1:]} {where}", node
 
 
 # Subject: the largest allowed ratio to its native and to its memcpy partner.
@@ -121,6 +135,10 @@ GOALS: dict[str, dict[str, float]] = {
     "Q bfloat16": {"native": 0.6, "memcpy": 1.5},
     "DQ bfloat16": {"memcpy": 1.5},
     "FixNeuron": {"native": 0.9},
+    "BFP16 last": {"memcpy": 1.5},
+    "MXINT8 last": {"memcpy": 1.5},
+    "BFP16 axis 1": {"memcpy": 1.5},
+    "MXINT8 axis 1": {"memcpy": 1.5},
 }
 
 
@@ -151,7 +169,7 @@ def main() -> int:
             print(f"\n{label}, {threads} thread(s): ns/element, ratio (goal)")
             for name, runs in subjects(shape, threads):
                 found, ratios = medians(runs, turns, max(1, 4_000_000 // size), clock)
-                text = f"  {name:12} {found['ours'] / size * 1e9:6.3f}"
+                text = f"  {name:13} {found['ours'] / size * 1e9:6.3f}"
                 for partner, ratio in ratios.items():
                     goal = GOALS[name].get(partner)
                     text += f"   {partner} {found[partner] / size * 1e9:6.3f} {ratio:5.2f}"

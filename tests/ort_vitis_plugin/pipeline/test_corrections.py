@@ -12,6 +12,7 @@ from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import Context, Correction, Feed, Graph, Option, Plan, hookimpl
+from ort_vitis_plugin.errors import PluginError
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.report.report import Result
 from ort_vitis_plugin.testing import graph, random_feeds
@@ -83,8 +84,9 @@ def test_an_error_goes_on_to_the_caller() -> None:
     def apply(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:
         raise ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine"):
+    with pytest.raises(PluginError, match="Correction Mine raised ValueError: mine") as caught:
         corrected(apply)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 @pytest.mark.parametrize("kind", ["a list", "read once"])

@@ -1,0 +1,22 @@
+"""Fine-tuning without training: weights are rounded for the error of their layer's output, biases follow the means."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from .candidates import HESSIAN, ONLY_BIAS
+from .finetune import Finetuned, LayerResult, finetune
+from .grid import Grid
+from .settings import FinetuneSettings
+from .simulation import Simulation, simulation_of
+
+__all__ = [
+    "HESSIAN",
+    "ONLY_BIAS",
+    "FinetuneSettings",
+    "Finetuned",
+    "Grid",
+    "LayerResult",
+    "Simulation",
+    "finetune",
+    "simulation_of",
+]

@@ -1,0 +1,121 @@
+"""Several ways to round a layer are tried; the one whose output is nearest on samples that it has not seen is taken.
+
+error = E |W x_f + b - Q x_q - b'|^2,     b' = b + W E[x_f] - Q E[x_q]
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .rounding import Lattice, damped, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from .grid import Grid
+    from .layer import Layer
+    from .moments import Moments
+
+KEEP, BIAS, SYMMETRIC = "keep", "bias", "symmetric"
+DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0}
+HESSIAN = (KEEP, BIAS, SYMMETRIC, *DAMPINGS)
+ONLY_BIAS = (KEEP, BIAS)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Weights of a layer in their own shape, as codes and as values, and its bias, if it has one."""
+
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One layer: what it is in float, where it may go, and what it is now."""
+
+    layer: Layer
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32] | None
+    grid: Grid
+    bias_grid: Grid | None
+    now: Constants
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Columns [group, K, column] of samples that no candidate has seen, float and quantized."""
+
+    x_f: NDArray[np.float32]
+    x_q: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate taken, its held-out error and that of the layer as it was (mean squares of the output)."""
+
+    name: str
+    constants: Constants
+    error: float
+    before: float
+
+
+def choose(problem: Problem, moments: Moments, held: HeldOut, names: Sequence[str] = HESSIAN) -> Choice:
+    """The best of the named candidates; ``keep`` where none is better."""
+    layer = problem.layer
+    target = _outputs(layer, problem.weights, problem.bias, held.x_f)
+    before = _error(target, _outputs(layer, problem.now.weights, problem.now.bias, held.x_q))
+    best = Choice(KEEP, problem.now, before, before)
+    for name, constants in _candidates(problem, moments, names):
+        error = _error(target, _outputs(layer, constants.weights, constants.bias, held.x_q))
+        if error < best.error:
+            best = Choice(name, constants, error, before)
+    return best
+
+
+def _candidates(problem: Problem, moments: Moments, names: Sequence[str]) -> Iterator[tuple[str, Constants]]:
+    if BIAS in names and problem.bias is not None:
+        yield BIAS, _recentred(problem, moments, problem.now.codes, problem.now.weights)
+    layer, grid, shape = problem.layer, problem.grid, problem.layer.shape
+    steps, zeros = layer.rows(grid.steps(shape)), layer.rows(grid.zeros(shape))
+    lattice = Lattice(steps, grid.low - zeros, grid.high - zeros)
+    w = layer.rows(problem.weights).astype(moments.h.dtype)
+    for name in names:
+        if name == SYMMETRIC:
+            quadratic = damped(w, moments.h, moments.h, min(DAMPINGS.values()))
+        elif name in DAMPINGS:
+            quadratic = damped(w, moments.h, moments.a, DAMPINGS[name])
+        else:
+            continue
+        whole = solve(quadratic, lattice, layer.rows(problem.now.weights))
+        codes = np.ascontiguousarray(layer.constant_of(whole + zeros))
+        yield name, _recentred(problem, moments, codes, grid.values(codes))
+
+
+def _recentred(problem: Problem, moments: Moments, codes: NDArray[np.int64], weights: NDArray[np.float32]) -> Constants:
+    if problem.bias is None:
+        return Constants(codes, weights, None)
+    wanted = np.einsum("gmk,gk->gm", problem.layer.rows(problem.weights).astype(np.float64), moments.mean_f)
+    found = np.einsum("gmk,gk->gm", problem.layer.rows(weights).astype(np.float64), moments.mean_q)
+    bias = (problem.bias + (wanted - found).reshape(problem.bias.shape)).astype(np.float32)
+    if problem.bias_grid is not None:
+        bias = problem.bias_grid.covering(bias).rounded(bias)
+    return Constants(codes, weights, bias)
+
+
+def _outputs(
+    layer: Layer, weights: NDArray[np.float32], bias: NDArray[np.float32] | None, x: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    y: NDArray[np.float32] = layer.rows(weights) @ x
+    return y if bias is None else y + bias.reshape(y.shape[0], y.shape[1], 1)
+
+
+def _error(wanted: NDArray[np.float32], found: NDArray[np.float32]) -> float:
+    return float(np.mean(np.square(wanted - found), dtype=np.float64))

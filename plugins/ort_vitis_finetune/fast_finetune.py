@@ -1,0 +1,142 @@
+"""``extra_options={"FastFinetune": {...}}``: the keys that AMD's Quark has, as far as they mean something here.
+
+Quark trains rounding by gradient descent. Nothing is trained here, so that its numbers of steps have no meaning: who
+gives them is told so, once. AdaRound and AdaQuant are what the PyTorch plugin brings.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import difflib
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ort_vitis_plugin.api import OptionError
+
+from .candidates import HESSIAN, ONLY_BIAS
+from .settings import FinetuneSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+ALGORITHMS = {"hessian": HESSIAN, "bias": ONLY_BIAS}
+WITH_TORCH = ("adaround", "adaquant")
+INSTALL = 'pip install "ort-vitis-plugin[torch]"'
+
+# Quark's key -> why it does nothing here.
+WITHOUT_MEANING = {
+    "NumIterations": "nothing is trained: rounding ends when no weight moves any more",
+    "NumBatches": "every sample is looked at once",
+    "BatchSize": "samples come as the reader gives them",
+    "LearningRate": "nothing is trained",
+    "EarlyStop": "rounding ends when no weight moves any more",
+    "LRAdjust": "nothing is trained",
+    "RegParam": "nothing is trained",
+    "BetaRange": "nothing is trained",
+    "WarmStart": "nothing is trained",
+    "DropRatio": "every layer sees the quantized network's input and the float network's output",
+    "SelectiveUpdate": "every layer and the network are always guarded by held-out samples",
+    "UpdateBias": "biases always follow their weights",
+    "OptimDevice": "it runs on the CPU",
+    "InferDevice": "it runs on the CPU",
+    "MemOptLevel": "tensors go to files beyond MemoryLimit",
+    "LogPeriod": "one line is logged for each layer",
+    "RefModelPath": "the float model of the call is the reference",
+}
+
+
+@dataclass(frozen=True)
+class FastFinetune:
+    """What was asked for: the algorithm, how many samples (None: all), a file for the result, and the settings."""
+
+    algorithm: str = "hessian"
+    samples: int | None = None
+    result_path: str | Path | None = None
+    settings: FinetuneSettings = FinetuneSettings()  # noqa: RUF009 - frozen
+
+
+def _whole(key: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OptionError(f"FastFinetune's {key} takes a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _share(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise OptionError(f"FastFinetune's {key} takes a share between 0 and 1, not {value!r}")
+    return float(value)
+
+
+def _switch(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise OptionError(f"FastFinetune's {key} takes True or False, not {value!r}")
+    return value
+
+
+def _algorithm(value: object) -> str:
+    name = value.lower() if isinstance(value, str) else value
+    if isinstance(name, str) and name in (*ALGORITHMS, *WITH_TORCH):
+        return name
+    known = ", ".join((*ALGORITHMS, *WITH_TORCH))
+    raise OptionError(f"FastFinetune's OptimAlgorithm takes one of {known}, not {value!r}")
+
+
+def fast_finetune(options: Mapping[str, Any]) -> FastFinetune:
+    """The option's dictionary, read; OptionError names a key that nobody knows, or a value that does not fit.
+
+    Keys: ``OptimAlgorithm`` (hessian, bias; adaround and adaquant with the PyTorch plugin), ``DataSize`` (how many
+    samples), ``FixedSeed``, ``HeldOut`` (the share of samples that judges), ``Columns`` (outputs looked at per layer),
+    ``MemoryLimit`` (bytes), ``WidestLayer``, ``KeepOnInterrupt``, ``ResultFile``.
+
+    Raises:
+        OptionError: a key is unknown, or has a value that cannot be.
+    """
+    found, settings = FastFinetune(), FinetuneSettings()
+    for key, value in options.items():
+        if key == "OptimAlgorithm":
+            found = replace(found, algorithm=_algorithm(value))
+        elif key == "DataSize":
+            found = replace(found, samples=None if value is None else _whole(key, value, 1))
+        elif key == "ResultFile":
+            found = replace(found, result_path=value)
+        elif key == "FixedSeed":
+            settings = replace(settings, seed=_whole(key, value, 0))
+        elif key == "HeldOut":
+            settings = replace(settings, held_out=_share(key, value))
+        elif key == "Columns":
+            settings = replace(settings, columns=_whole(key, value, 1))
+        elif key == "MemoryLimit":
+            settings = replace(settings, memory=_whole(key, value, 0))
+        elif key == "WidestLayer":
+            settings = replace(settings, widest=_whole(key, value, 0))
+        elif key == "KeepOnInterrupt":
+            settings = replace(settings, keep_on_interrupt=_switch(key, value))
+        elif key in WITHOUT_MEANING:
+            _log.warning("FastFinetune's %s does nothing here: %s", key, WITHOUT_MEANING[key])
+        else:
+            raise OptionError(_unknown(key))
+    candidates = ALGORITHMS.get(found.algorithm, HESSIAN)
+    return replace(found, settings=replace(settings, candidates=candidates))
+
+
+KEYS = (
+    *("OptimAlgorithm", "DataSize", "ResultFile", "FixedSeed", "HeldOut"),
+    *("Columns", "MemoryLimit", "WidestLayer", "KeepOnInterrupt"),
+)
+
+
+def _unknown(key: object) -> str:
+    near = difflib.get_close_matches(str(key), (*KEYS, *WITHOUT_MEANING), 1)
+    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(KEYS)}"
+    return f"{key} is no key of FastFinetune; {hint}"
+
+
+def needs_torch(asked: FastFinetune) -> str | None:
+    """The sentence for who asks for AdaRound or AdaQuant where no plugin offers it; None for what runs here."""
+    if asked.algorithm in ALGORITHMS:
+        return None
+    return f"{asked.algorithm} trains with PyTorch: {INSTALL}; OptimAlgorithm=hessian needs nothing but numpy"
