@@ -4,6 +4,7 @@ or the new ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 # Options that name files: what is read, and what is read if it exists and else written.
 READ = {"CustomOpLibraries": "a custom-op library"}
-BOTH = {"CalibrationCache": "CalibrationCache", "CalibrationCachePath": "calibration_cache_path"}
+BOTH = {
+    "CalibrationCache": "CalibrationCache",
+    "CalibrationCachePath": "calibration_cache_path",
+    "ResultFile": "ResultFile",
+}
 
 
 @contextmanager
@@ -51,7 +56,9 @@ def files_of(request: Request, *, checkpoint: Any = None) -> CallFiles:
     for key, what in READ.items():
         paths = request.given.get(key)
         files.reads += [(what, path) for path in paths if _is_path(path)] if isinstance(paths, (list, tuple)) else []
-    files.both += [(what, path) for key, what in BOTH.items() if _is_path(path := request.given.get(key))]
+    # Some options are dicts of options.
+    tables = [request.given, *(value for value in request.given.values() if isinstance(value, Mapping))]
+    files.both += [(what, path) for key, what in BOTH.items() for each in tables if _is_path(path := each.get(key))]
     if _is_path(checkpoint):
         files.both.append(("the checkpoint", checkpoint))
     if request.output is not None:
