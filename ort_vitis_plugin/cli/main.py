@@ -31,7 +31,7 @@ from . import (
     forecast,
     quantize,
 )
-from .verb_files import files_of
+from .verb_files import command_files
 
 VERBS = (
     quantize,
@@ -82,7 +82,7 @@ def _answer(arguments: argparse.Namespace) -> int:
     """Run the verb, whose files are looked at first; where a file goes to standard output, all else goes to stderr."""
     with ours_or_none(f"ort-vitis {arguments.verb}"):
         try:
-            files = files_of(arguments)
+            files = command_files(arguments)
             files.check()
             with files.protected(), redirect_stdout(sys.stderr) if files.streamed else nullcontext():
                 return int(arguments.run(arguments))

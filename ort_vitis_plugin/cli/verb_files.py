@@ -16,7 +16,7 @@ BOTH = (("checkpoint", "the checkpoint"), ("trials", "the file of trials"))
 FOLDERS = (("plot", "the folder of plots"),)
 
 
-def files_of(arguments: argparse.Namespace) -> CallFiles:
+def command_files(arguments: argparse.Namespace) -> CallFiles:
     """The files of one command. ``folder_output``: its output is a folder."""
     given = vars(arguments)
     files = CallFiles()

@@ -42,7 +42,11 @@ _DEFAULTS: dict[str, Any] = {"optimize_model": True, "execution_providers": ["CP
 
 
 def request_from_manual(arguments: Mapping[str, Any]) -> Request:
-    """A call of our quantize_static, all parameters by name, as a Request."""
+    """A call of our quantize_static, all parameters by name, as a Request.
+
+    Raises:
+        OptionTypeError: there is no such parameter, or a value is of a wrong type.
+    """
     values = dict(arguments)
     for alias, value in values.pop("aliases", {}).items():
         if alias not in ALIASES:

@@ -18,7 +18,7 @@ from ..options.request import Request
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
-from .whole_call import files_of, whole_call
+from .whole_call import request_files, whole_call
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -103,7 +103,7 @@ def calibrate(
         from ..pipeline.pipeline import calibrate_only
 
         request = request_of(model_input, calibration_data_reader, configuration)
-        files = files_of(request, checkpoint=checkpoint)
+        files = request_files(request, checkpoint=checkpoint)
         files.check()
         with files.protected():
             return calibrate_only(
@@ -128,7 +128,7 @@ def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
     from ..pipeline.pipeline import quantize_model
 
-    files = files_of(request)
+    files = request_files(request)
     files.check()
     path = None if request.output is None else Path(request.output)
     with files.protected():

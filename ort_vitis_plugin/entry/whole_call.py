@@ -48,7 +48,7 @@ def told(written: list[Path]) -> str:
     return f"{', '.join(files)} {'is' if len(files) == 1 else 'are'} written" if files else "nothing was written"
 
 
-def files_of(request: Request, *, checkpoint: Any = None) -> CallFiles:
+def request_files(request: Request, *, checkpoint: Any = None) -> CallFiles:
     """The files that a request reads and writes."""
     files = CallFiles()
     files.read_model(request.model)

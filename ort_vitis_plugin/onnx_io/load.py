@@ -14,7 +14,7 @@ from onnx.external_data_helper import load_external_data_for_model
 from ..errors import ModelError, ModelNotFoundError, OptionTypeError
 from . import external_weights
 from .sessions import give_back
-from .tensor_checks import check_expansion, check_names, check_tensors
+from .tensor_checks import check_expansion, check_utf8, check_tensors
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
@@ -64,7 +64,7 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
         raise ModelNotFoundError(f"the model {str(path)!a} {what}; give the path of an .onnx file")
     try:
         model = onnx.load(str(path), load_external_data=False)
-        check_names(model)
+        check_utf8(model)
     except (DecodeError, ValueError, UnicodeDecodeError) as error:
         raise ModelError(f"{str(path)!r} is not an ONNX model: {error}") from error
     except OSError as error:
@@ -83,7 +83,7 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
 
 
 def _checked(model: ModelProto) -> ModelProto:
-    check_names(model)
+    check_utf8(model)
     check_tensors(model)
     check_expansion(model)
     return model

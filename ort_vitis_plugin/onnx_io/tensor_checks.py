@@ -84,7 +84,7 @@ def _packed_bits(kind: int) -> tuple[int, ...]:
     return (4,) if "INT4" in name or name.endswith("E2M1") else (2,) if "INT2" in name else ()
 
 
-def check_names(model: ModelProto) -> None:
+def check_utf8(model: ModelProto) -> None:
     """Every name of a model is text; protobuf hands out bytes where it is not UTF-8.
 
     Raises:

@@ -307,7 +307,11 @@ def _standard_output() -> IO[bytes]:
 
 @contextmanager
 def as_output_error(path: str | Path) -> Iterator[None]:
-    """What the system refuses in the block is an OutputError that names the file."""
+    """What the system refuses in the block is an error that names the file.
+
+    Raises:
+        OutputError: so it is.
+    """
     try:
         yield
     except (OutputError, BrokenPipeError):
