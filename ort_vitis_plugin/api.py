@@ -26,7 +26,7 @@ from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_ax
 from .lazy import lazily
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
-from .numerics.quantize import along, dequantize, fake_quant, quantize
+from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to_float
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
@@ -53,6 +53,7 @@ from .plugin.declarations import (
     LeaveFloat,
     ModelTransform,
     Namespace,
+    OpFunctions,
     OpQuantizer,
     Preset,
     QuantizedType,
@@ -112,6 +113,7 @@ __all__ = [
     "ModelError",
     "ModelTransform",
     "Namespace",
+    "OpFunctions",
     "OpQuantizer",
     "Option",
     "OptionError",
@@ -195,6 +197,7 @@ __all__ = [
     "reduced_axes",
     "rename_captured",
     "rewire",
+    "round_to_float",
     "save_model",
     "scalar",
     "scale_of",

@@ -12,7 +12,7 @@ from contextlib import nullcontext, redirect_stdout
 
 from .. import __version__
 from ..entry.whole_call import told
-from ..errors import QuantizationError
+from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
 from ..foreign import ours_or_none
 from ..onnx_io.signals import Terminated, termination_raises
 from ..onnx_io.whole_file import written_files
@@ -30,6 +30,7 @@ from . import (
     fix_shape,
     forecast,
     quantize,
+    run,
 )
 from .verb_files import command_files
 
@@ -45,6 +46,7 @@ VERBS = (
     dump,
     catalogue,
     convert,
+    run,
     docs,
 )
 
@@ -63,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Answer one command; returns the exit status."""
     arguments = parser().parse_args(argv)
     with warnings.catch_warnings(), termination_raises(), written_files() as written:
-        warnings.simplefilter("always", OptionWarning)
+        for category in (OptionWarning, AccuracyWarning, RandomDataWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
             return _answer(arguments)

@@ -26,7 +26,7 @@ from .kept_float import keep_float
 from .known_kernels import is_shift, raise_opset, take_contrib_names, take_known_names, take_standard_names
 from .product_biases import widen_biases
 from .qlinear_site import CONTRIB
-from .skipped_subgraphs import skip_bodies
+from .skipped_subgraphs import skip_blocks, skip_bodies
 from .stored_weights import fold_codes, store_float_weights, store_rounded
 from .unsigned_codes import own_codes, unsigned_codes, widen_codes
 from .vitis_qdq import finished
@@ -115,6 +115,7 @@ def evaluation_twin(model: ModelProto) -> Twin:
     graph.step = "evaluation_twin"
     rewritten = {kind: step(graph) for kind, step in _STEPS}
     _note_the_rest(graph)
+    skip_blocks(graph)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in OURS)
     uses_contrib = any(node.domain == CONTRIB for node in graph)
     if uses_contrib and all(entry.domain != CONTRIB for entry in graph.model.opset_import):

@@ -15,7 +15,7 @@ from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 
-from .skipped_subgraphs import skip_bodies
+from .skipped_subgraphs import skip_blocks, skip_bodies
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -140,6 +140,7 @@ def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> Mod
         refusal = standardize(graph, node)
         if refusal:
             graph.skip(node, refusal)
+    skip_blocks(graph)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in FIX_NEURON | QUANTIZE | DEQUANTIZE)
     return finished(graph, skips)
 
@@ -186,5 +187,6 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
             name = graph.add_initializer(f"{node.output[0]}_zero_point", zeros)
             graph.set_inputs(node, [*node.input[:2], name])
         _rename(node, "VitisQuantizeLinear" if quantizes else "VitisDequantizeLinear", VAI_DOMAIN)
+    skip_blocks(graph)
     skip_bodies(graph, _is_pair_half)
     return finished(graph, skips)

@@ -38,7 +38,9 @@ class Samples:
             for value in model.graph.input
             if value.name not in {t.name for t in model.graph.initializer}
         }
-        self._overridable = {value.name for value in model.graph.input} - self._inputs.keys()
+        self.overridable = {value.name for value in model.graph.input} - self._inputs.keys()
+        self.constants: set[str] = set()  # inputs with a default that preparation made constant: no session takes them
+        self.left_out: set[str] = set()  # of those, the ones that the reader feeds
         self.adapters: list[Callable[[Feed], Feed]] = []
         self.remembered: list[Feed] = []
         self._first: dict[str, tuple[np.dtype[Any], int]] = {}
@@ -74,6 +76,8 @@ class Samples:
             if self._original is not None:
                 feed = adapt_feed(self._original, feed)
             self._check(feed, number)
+            self.left_out |= self.constants & feed.keys()
+            feed = {name: value for name, value in feed.items() if name not in self.constants}
             if number == len(self.remembered) < self._remember:
                 self.remembered.append(copied(feed))
             for adapter in self.adapters:
@@ -96,7 +100,8 @@ class Samples:
                 )
             if reads_on and not feed:
                 return
-            yield dict(feed)
+            # Scalars of numpy are arrays to onnxruntime only as arrays.
+            yield {name: np.asarray(value) if isinstance(value, np.generic) else value for name, value in feed.items()}
 
     def _check(self, feed: Feed, number: int) -> None:
         """Names, types and shapes are the model's in every sample; what it leaves open is as in the first one."""
@@ -109,7 +114,7 @@ class Samples:
 
     def _check_feed(self, feed: Feed) -> None:
         expected = self._inputs
-        unknown = [name for name in feed if name not in expected and name not in self._overridable]
+        unknown = [name for name in feed if name not in expected and name not in self.overridable]
         if unknown:
             raise CalibrationError(
                 f"the reader feeds {unknown[0]!r}, but the model's inputs are {', '.join(expected)}"

@@ -8,14 +8,14 @@ each, weights as codes with a dequantize node, int32 biases with the scale of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..errors import ModelError
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
-from ..numerics.quantize import along, quantize, round_to_float
+from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-    from onnx import FunctionProto, ModelProto
+    from onnx import FunctionProto, ModelProto, NodeProto
 
     from ..graph import Graph, Skip
     from ..options.options import Options
@@ -55,6 +55,8 @@ class PairSettings(Protocol):
     @property
     def target(self) -> Device: ...
 
+    def note(self, text: str) -> None: ...
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -74,10 +76,12 @@ class Pair:
 class PairWriter:
     """Writes the pairs, constants and biases of one graph.
 
-    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
+    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes;
+    ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
-    weights that come with a DequantizeLinear).
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -87,7 +91,9 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
+    has_zero_points = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -96,6 +102,21 @@ class PairWriter:
         self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------ what a format says of itself
+
+    def writes_one_node(self, kind: QType) -> bool:
+        """Whether one node is the whole pair of this type."""
+        return self.is_one_node
+
+    def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
+        """The axis along which the ``index``-th input of a reader wants the pair's attribute ``axis``; None: any.
+
+        Readers that want different axes get a pair each.
+        """
+        return None
+
+    def own_axis(self, pair: Pair) -> int | None:
+        """The axis of a pair whose readers want none; None: as planned."""
+        return None
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -134,7 +155,8 @@ class PairWriter:
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Attributes of one half of a pair, or of its one node, besides ``axis``."""
-        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not self.is_one_node
+        one_node = self.writes_one_node(planned.kind)
+        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not one_node
         return {"output_dtype": planned.kind.element_type} if states_type else {}
 
     def parameters(
@@ -164,7 +186,7 @@ class PairWriter:
     def write_pair(self, pair: Pair) -> str:
         """Quantize and dequantize a tensor; returns the name of the result."""
         name, kind = pair.tensor, pair.parameters.kind
-        if self.is_one_node:
+        if self.writes_one_node(kind):
             end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
             self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}")
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
@@ -178,10 +200,11 @@ class PairWriter:
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
         """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result."""
-        has_codes = planned.kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.is_one_node
-        if not has_codes or self.keeps_float_weights(planned.kind):
+        kind = planned.kind
+        has_codes = kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.writes_one_node(kind)
+        if not has_codes or self.keeps_float_weights(kind):
             return self.write_pair(Pair(planned.name, planned, planned.name))
-        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), planned.kind)
+        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), kind)
         return self._dequantize(Pair(planned.name, planned, stored))
 
     def write_bias(self, name: str, array: NDArray[Any], scale: NDArray[np.float64]) -> None:
@@ -252,21 +275,27 @@ class PairWriter:
         attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
+        if planned.block_size:
+            attributes["block_size"] = planned.block_size
         is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
-        stored = self._stored(planned, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
+        stored = self._stored(pair, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
         operator = self.operator(planned.kind, dequantize=dequantize)
         self.graph.make(operator, [pair.source, *stored], [target], name, domain=domain or None, **attributes)
 
-    def _stored(self, planned: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, ...]:
-        """The initializers that hold the parameters: scale and zero point, a scale alone, or none."""
-        key = (planned.name, suffix, is_half)
+    def _stored(self, pair: Pair, suffix: str, *, is_half: bool) -> tuple[str, ...]:
+        """The initializers that hold the parameters: scale and zero point, a scale alone, or none.
+
+        They have the name of the pair's own tensor, also where another's parameters hold: compilers look them up.
+        """
+        planned, name = pair.parameters, pair.tensor
+        key = (name, suffix, is_half)
         if planned.kind.scaling is Scaling.NONE:
             return ()
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
-            stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", _positive(planned, dtype))]
+            stored = [self.graph.add_initializer(f"{name}_scale{suffix}", _positive(planned, dtype))]
             if self._states_zero_point(planned):
-                stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
+                stored.append(self.store(f"{name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
         return self._parameters[key]
 
@@ -292,10 +321,9 @@ def _positive(planned: TensorPlan, dtype: type[np.floating[Any]]) -> NDArray[Any
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
-    scale = along(planned.scale, array.ndim, planned.axis)
+    scale, zero = planned.spread(array.shape)
     if planned.kind.scaling is Scaling.LINEAR:
         return round_to_float(array, scale, planned.kind)
-    zero = along(planned.zero_point, array.ndim, planned.axis)
     return quantize(array, scale, zero, planned.kind.limits())
 
 

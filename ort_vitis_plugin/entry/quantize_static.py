@@ -18,6 +18,8 @@ from ..options.request import Request
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
+from .client_defaults import wishes
+from .outcome import tell
 from .whole_call import request_files, whole_call
 
 if TYPE_CHECKING:
@@ -131,11 +133,14 @@ def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     files = request_files(request)
     files.check()
     path = None if request.output is None else Path(request.output)
+    report_path = request.given.get("Report")
     with files.protected():
         model, report = quantize_model(request, catalog)
         if path is not None:
             save_model(model, path, external_data=request.external_data)
             report.quantized_bytes = model_size(model) if is_stream(path) else path.stat().st_size
+        # Another type is refused where options are read.
+        tell(report, report_path if isinstance(report_path, str) else None)
     return Result(model, report, path)
 
 
@@ -162,7 +167,7 @@ def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mappi
 def quantize_from_ort(arguments: Mapping[str, object]) -> None:
     """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
     with whole_call("quantize_static"):
-        quantize_and_save(request_from_ort(arguments), shared_catalog())
+        quantize_and_save(wishes(request_from_ort(arguments), shared_catalog()), shared_catalog())
 
 
 def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:

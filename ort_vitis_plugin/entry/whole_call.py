@@ -63,6 +63,8 @@ def request_files(request: Request, *, checkpoint: Any = None) -> CallFiles:
         files.both.append(("the checkpoint", checkpoint))
     if request.output is not None:
         files.writes.append(("the output", request.output))
+    if _is_path(report := request.given.get("Report")):
+        files.writes.append(("Report", report))
     return files
 
 

@@ -48,6 +48,11 @@ class QType:
         return self.scaling is Scaling.AFFINE
 
     @property
+    def has_parameters(self) -> bool:
+        """Whether a scale goes with the codes that follows from the values."""
+        return self.scaling in (Scaling.AFFINE, Scaling.LINEAR)
+
+    @property
     def is_signed(self) -> bool:
         return self.min < 0
 
@@ -93,6 +98,8 @@ _TYPES: dict[int, QType] = {
 }
 
 _NAMED = {known.name: known for known in _TYPES.values()}
+
+BUILT_IN = frozenset(_NAMED)
 
 INT8 = _TYPES[TensorProto.INT8]
 INT32 = _TYPES[TensorProto.INT32]
@@ -200,6 +207,8 @@ class VitisQuantFormat(_NamedEnum):
 
     QDQ = 2
     FixNeuron = 3
+    BFPFixNeuron = 4
+    MXFixNeuron = 5
 
 
 class PowerOfTwoMethod(_NamedEnum):

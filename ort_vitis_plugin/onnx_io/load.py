@@ -14,12 +14,13 @@ from onnx.external_data_helper import load_external_data_for_model
 from ..errors import ModelError, ModelNotFoundError, OptionTypeError
 from . import external_weights
 from .sessions import give_back
-from .tensor_checks import check_expansion, check_utf8, check_tensors
+from .tensor_checks import check_expansion, check_tensors, check_utf8
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
     | {"ExtendedQuantizeLinear", "ExtendedDequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
-    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear", "BFPFixNeuron"}
+    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear"}
+    | {"BFPFixNeuron", "BFPQuantizeDequantize", "MXFixNeuron", "MXQuantizeDequantize"}
 )
 
 

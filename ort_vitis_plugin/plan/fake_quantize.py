@@ -9,7 +9,7 @@ import numpy as np
 
 from ..foreign import public
 from ..numerics.qtypes import storage_dtype
-from ..numerics.quantize import along, dequantize, quantize
+from ..numerics.quantize import dequantize, quantize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ def fake_quantize(values: NDArray[Any], planned: TensorPlan) -> NDArray[np.float
 
     (clip(rint(x / scale) + zero point) - zero point) * scale; of a float type, rounded to it and back.
     """
-    scale, zero = (along(part, np.ndim(values), planned.axis) for part in (planned.scale, planned.zero_point))
+    scale, zero = planned.spread(np.shape(values))
     if planned.kind.is_integer:
         return dequantize(quantize(values, scale, zero, planned.kind.limits()), scale, zero)
     ratio = np.clip(np.asarray(values, np.float32) / scale, planned.kind.min, planned.kind.max)

@@ -39,13 +39,18 @@ class Biases:
             x, w = self.result.read_by(mark.node, mark.x), self.result.of(mark.w)
             weight = w.kind if w is not None else self.settings.weight
             writer, override = self.parameters.writer, self.parameters.override(name)
-            if not override and writer.has_product_bias(weight):
-                if x is not None and w is not None and x.kind.is_integer:
+            if not override and writer.has_product_bias(weight) and not self._stays_float:
+                if x is not None and w is not None and x.kind.is_integer and not w.block_size:
                     self._int32_bias(name, replace(mark, x=x.name, w=w.name), x, w)
                 continue
             kind = writer.bias_kind(weight)
             if kind is not None or override:
                 self.result.tensors[name] = self.constants.of(name, Role.BIAS, kind or weight)
+
+    @property
+    def _stays_float(self) -> bool:
+        """Whether biases get pairs as weights do: with positions a pair behind weights is one behind biases too."""
+        return bool(self.settings.method.power_of_two and self.settings.options[OrtOptions].add_qdq_pair_to_weight)
 
     def _int32_bias(self, name: str, derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
         array = self.parameters.finite(name)

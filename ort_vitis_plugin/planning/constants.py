@@ -11,6 +11,8 @@ from ..errors import OptionError
 from ..numerics.qtypes import Scaling
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
+from ..plan.affine import in_blocks
+from .tensor_parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,7 @@ class Constants:
     """Plans weights, constant operands, and biases that have parameters of their own."""
 
     def __init__(self, parameters: TensorParameters, settings: Call) -> None:
-        self.parameters, self.options = parameters, settings.options
+        self.parameters, self.settings, self.options = parameters, settings, settings.options
 
     def of(self, name: str, role: Role, default: QType, axis: int | None = None) -> TensorPlan:
         """The constant, in the type that the caller states or ``default``; ``axis`` is that of its channels, if any.
@@ -39,10 +41,23 @@ class Constants:
         kind = self.parameters.kind(stated[0], default)
         axis = stated[0].get("axis", axis)
         symmetric = bool(stated[0].get("symmetric", self._is_symmetric(role, kind, per_channel=axis is not None)))
+        if role is Role.WEIGHT and self._has_blocks(name, array, kind, stated[0]):
+            return self._in_blocks(name, array, kind, 0 if axis is None else axis % array.ndim, symmetric=symmetric)
         if axis is None or not array.ndim or kind.scaling is Scaling.NONE:
             return self.parameters.of(name, role, kind, None, symmetric, stated[0], array)
         check_channels(name, array.shape, stated)
         return self._per_channel(name, role, kind, array, axis % array.ndim, stated, symmetric=symmetric)
+
+    def _has_blocks(self, name: str, array: NDArray[Any], kind: QType, stated: Override) -> bool:
+        asked = bool(self.options[OrtOptions].block_size) and kind.is_integer and not PARAMETERS & stated.keys()
+        if asked and array.ndim != 2:
+            self.settings.note(f"BlockSize: {name} of shape {list(array.shape)} has no blocks; only matrices have")
+        return asked and array.ndim == 2
+
+    def _in_blocks(self, name: str, array: NDArray[Any], kind: QType, axis: int, *, symmetric: bool) -> TensorPlan:
+        size = self.options[OrtOptions].block_size
+        given = in_blocks(array, kind, axis, size, symmetric=symmetric)
+        return TensorPlan(name, Role.WEIGHT, kind, given.scale, given.zero_point, axis, fixed=True, block_size=size)
 
     def _per_channel(
         self,

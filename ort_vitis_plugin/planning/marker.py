@@ -101,6 +101,12 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
             return False
         return self.settings.refusal(node) is None
 
+    def handler(self, node: NodeProto) -> Any:
+        """What marks the tensors of a node when ``quantize`` is called; a subclass may bring its own."""
+        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage)
+        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
+        return indexed(cast(Hashable, handler))(self, node)
+
     def calc_graph_quant_params(self) -> dict[str, Any]:
         return {}  # the planner chooses parameters, after marking
 
@@ -194,14 +200,9 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
     def _marks(self, node: NodeProto) -> bool:
         """Let the handler of the node mark its tensors; whether it marked any."""
         before = len(self.tensors_to_quantize) + len(self.bias_to_quantize)
-        self._handler(node).quantize()
-        return len(self.tensors_to_quantize) + len(self.bias_to_quantize) > before
-
-    def _handler(self, node: NodeProto) -> Any:
         self._node = node
-        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage)
-        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
-        return indexed(cast(Hashable, handler))(self, node)
+        self.handler(node).quantize()
+        return len(self.tensors_to_quantize) + len(self.bias_to_quantize) > before
 
     def _holds_columns(self, tensor_name: str) -> bool:
         """Whether the MatMul has a scale for each column of the constant: of matrices on its right.

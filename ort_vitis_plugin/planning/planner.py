@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
 from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
+from ..selection.node_types import NodeTypes
 from ..sketch import Sketch
 from .biases import Biases
 from .constants import Constants
@@ -23,6 +25,7 @@ from .tensor_parameters import PARAMETERS, TensorParameters
 
 if TYPE_CHECKING:
     from ..calibration.statistics import Statistics
+    from ..numerics.qtypes import QType
     from ..plan.marks import Marks, Override
     from ..request.call import Call
     from ..request.ledger import Ledger
@@ -43,6 +46,7 @@ class Planner:
         self.range_source: dict[str, str] = dict(self.not_data.padded)
         self.result = Plan(self.graph, range_source=self.range_source)
         self.writer = settings.format.writer(settings, self.graph)
+        self.types = NodeTypes(self.graph, settings.settings)
         self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
         self.constants = Constants(self.parameters, settings)
 
@@ -62,12 +66,13 @@ class Planner:
             if name in self.ledger.float_tensors:
                 continue
             if self.graph.is_constant(name):
-                default = self.settings.weight if mark.role is Role.WEIGHT else self.settings.activation
+                default = self._constant_kind(name, mark.role)
                 self.result.tensors[name] = self.constants.of(name, mark.role, default, mark.axis)
-            elif self.parameters.is_known(name) or provider is not None:
-                self.result.tensors[name] = self._activation(name)
-                if provider is not None:
-                    self._follow(name, provider)
+            elif self.parameters.is_known(name) or provider is not None or not self._kinds(name)[0].has_parameters:
+                self.result.tensors[name] = planned = self._activation(name)
+                shared = self.result.tensors.get(provider) if provider is not None else None
+                if shared is not None and self._may_share(shared.kind, planned.kind):
+                    self._follow(name, shared.name)
             else:
                 self.ledger.report.note(f"{name} was never computed in calibration; it stays float")
         keep_divisors(self.result, self.statistics, self.ledger.report.note)
@@ -81,7 +86,8 @@ class Planner:
     def _activation(self, name: str) -> TensorPlan:
         override = self.parameters.override(name)
         sketch = self.statistics.get(self.range_source.get(name, name)) or Sketch()
-        kind = self.parameters.kind(override, self.settings.activation)
+        default, *others = self._kinds(name)
+        kind = self.parameters.kind(override, default)
         planned = self.parameters.of(name, Role.ACTIVATION, kind, sketch, self._symmetric(name, override), override)
         convert = override.get("convert")
         if convert is not None:
@@ -98,6 +104,8 @@ class Planner:
             planned.conversion = Conversion(
                 to, other.scale, other.zero_point, None if receivers is None else frozenset(receivers)
             )
+        elif others and "quant_type" not in override:
+            self._read_in_another_type(planned, others, sketch)
         return planned
 
     def _follow(self, name: str, provider: str) -> None:
@@ -114,12 +122,50 @@ class Planner:
         else:
             self.result.provider[name] = provider
 
+    def _may_share(self, kind: QType, other: QType) -> bool:
+        """Whether a tensor of one type may take the parameters, and so the type, of a tensor that it was moved from."""
+        return kind == other or (kind.has_parameters and other.has_parameters and not self.types.mixed)
+
+    def _kinds(self, name: str) -> list[QType]:
+        """The tensor's types, its own first, then those that readers want.
+
+        What computes in integers writes its own type; half floats and blocks are made where they are read.
+        """
+        base = self.settings.activation
+        if not self.types.mixed:
+            return [base]
+        readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
+        wanted = [kind for kind, _ in Counter(self.types.of(node).activation for node in readers).most_common()]
+        producer = self.graph.producer(name)
+        if producer is None or producer.name not in self.marks.nodes:
+            return wanted or [base]
+        made = self.types.of(producer).activation
+        if made.is_integer:
+            return [made, *(kind for kind in wanted if kind != made)]
+        return wanted or [made if base.is_integer else base]
+
+    def _read_in_another_type(self, planned: TensorPlan, others: list[QType], sketch: Sketch) -> None:
+        """Readers of the second type get a pair of their own (behind one of integers); those of a third the first."""
+        name, kind = planned.name, others[0]
+        readers = [node for node in self.graph.consumers(name) if self.types.of(node).activation == kind]
+        symmetric = bool(self.options[OrtOptions].activation_symmetric)
+        other = self.parameters.of(name, Role.ACTIVATION, kind, sketch, symmetric, {})
+        receivers = frozenset(node.name for node in readers)
+        planned.conversion = Conversion(kind, other.scale, other.zero_point, receivers, not planned.kind.is_integer)
+        if len(others) > 1:
+            rest = ", ".join(map(str, others[1:]))
+            self.ledger.report.note(f"{name} is read in more than two types: {planned.kind} stands for {rest}")
+
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
         if not self.options[OrtOptions].activation_symmetric:
             return False
-        return not (self.options[CallOptions].use_unsigned_relu and self._is_never_negative(name))
+        if not self.options[CallOptions].use_unsigned_relu or not self._is_never_negative(name):
+            return True
+        kind = self.parameters.kind(override, self.settings.activation)
+        # 0 on the lowest code of a signed type is a zero point of -128, which devices and formats without one lack.
+        return (kind.is_signed and self.settings.settings.rules_hold) or not self.writer.has_zero_points
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
@@ -156,6 +202,11 @@ class Planner:
         return TensorPlan(
             name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
         )
+
+    def _constant_kind(self, name: str, role: Role) -> QType:
+        readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
+        types = next((self.types.of(node) for node in readers), self.types.base)
+        return types.weight if role is Role.WEIGHT else types.activation
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""

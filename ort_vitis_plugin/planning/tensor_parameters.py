@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ..numerics.positions import ZERO_POSITION
 from ..numerics.qtypes import QType, Scaling
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
-from ..plan.affine import softmax_affine, widened
+from ..plan.affine import restricted, softmax_affine, widened
 from ..plan.error_curve import ErrorCurve
+from ..plugin.entries import full_name
 from ..plugin.methods import TensorFacts
 from ..sketch import Sketch
 
@@ -68,9 +70,16 @@ class TensorParameters:
             return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
         if "scale" in override and "zero_point" in override:
             return self._overridden(name, role, kind, override)
-        method = self.settings.method
+        asked, method = self.settings.options[OrtOptions], self.settings.method
+        if role is Role.ACTIVATION and array is None and sketch is not None and method.power_of_two:
+            if self._is_restricted(kind, symmetric=symmetric):
+                symmetric = sketch.minimum < 0
+            symmetric = symmetric or bool(asked.calib_tensor_range_symmetric and "symmetric" not in override)
         reduce_range = override.get("reduce_range", self.settings.request.reduce_range and role is not Role.ACTIVATION)
         limits = kind.limits(reduce_range=bool(reduce_range))
+        nnapi = self._nnapi_sigmoid(name, role, kind)
+        if nnapi is not None and not override:
+            return nnapi
         flows = role is Role.ACTIVATION and array is None
         if kind.is_integer and flows and "rmin" not in override and self._is_quantized_softmax(name):
             return self._softmax(name, kind, limits, symmetric=symmetric)
@@ -78,13 +87,39 @@ class TensorParameters:
             exact = self._exact(name) if array is None and kind == self.settings.activation else {}
             curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
-            planned.move(self._position(name, role, curve, array))
+            planned.move(self._wide_enough(self._position(name, role, curve, array), limits))
             return planned
         low, high = self._range(name, role, sketch or Sketch(), array)
+        if flows and asked.calib_tensor_range_symmetric:
+            low, high = min(low, -high), max(high, -low)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
         low, high = widened(low, high, self.settings.options[OrtOptions].minimum_real_range)
-        given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
+        if flows and self._is_restricted(kind, symmetric=symmetric) and not self.writer.power_of_two_scales:
+            given = restricted(low, high, limits)
+        else:
+            given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
+
+    def _is_restricted(self, kind: QType, *, symmetric: bool) -> bool:
+        asked = self.settings.options[OrtOptions].activation_restricted_asymmetric
+        return bool(asked) and not symmetric and kind.is_integer and kind.bits == 8 and not kind.is_signed
+
+    def _wide_enough(self, position: int, limits: tuple[int, int]) -> int:
+        """The position, or the finest at which all codes span MinimumRealRange."""
+        least = self.settings.options[OrtOptions].minimum_real_range
+        if not least or least <= 0:
+            return position
+        return min(position, math.floor(math.log2((limits[1] - limits[0]) / least)))
+
+    def _nnapi_sigmoid(self, name: str, role: Role, kind: QType) -> TensorPlan | None:
+        """NNAPI demands the scale 1/256, from 0 on, behind a Sigmoid on codes (option extra.Sigmoid.nnapi)."""
+        node = self.graph.producer(name)
+        is_qoperator = full_name(self.settings.format.key) == "QuantFormat.QOperator"
+        asked = self.settings.options[OrtOptions].sigmoid_nnapi and is_qoperator
+        if not asked or role is not Role.ACTIVATION or node is None or node.op_type != "Sigmoid":
+            return None
+        scale, zero = np.asarray(1 / 256, np.float32), np.asarray(kind.min, np.int64)
+        return TensorPlan(name, role, kind, scale, zero, fixed=True) if node.name in self.marks.nodes else None
 
     def _softmax(self, name: str, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> TensorPlan:
         powers = self.settings.method.power_of_two or self.writer.power_of_two_scales

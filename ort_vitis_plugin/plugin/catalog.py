@@ -100,6 +100,9 @@ class Catalog:
         entry = self._winners.get((QuantizedType.__name__, qtypes.type_name(kind)))
         if entry is not None and not isinstance(kind, QType):
             return entry.declaration.kind  # type: ignore[no-any-return]
+        name = qtypes.type_name(kind)
+        if name and name not in qtypes.BUILT_IN:
+            left_out.refuse_blocked(self.manager, QuantizedType.__name__, name, f"no plugin here declares {name}")
         return qtypes.host_qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
 
     def lineage(self, target: Target) -> list[str]:

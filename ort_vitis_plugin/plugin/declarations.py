@@ -48,7 +48,7 @@ class Target:
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
     ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can).
+    can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Target:
     bias_as_weight: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
+    keeps_opset: bool = False
 
     @property
     def key(self) -> str:
@@ -85,7 +86,8 @@ class Preset:
 class Format:
     """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
 
-    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark. ``check``
+    raises UnsupportedError for what cannot be written, before any work.
     """
 
     key: object
@@ -93,6 +95,7 @@ class Format:
     writer: type[PairWriter]
     accepts: Callable[[QType], bool]
     marker: type[Any] | None = None
+    check: Callable[[Configuration], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -272,6 +275,20 @@ class CustomOpLibrary:
     path: Callable[[], str | None]
 
 
+@dataclass(frozen=True)
+class OpFunctions:
+    """Operators of a plugin's own, by (domain, op type), and what defines them.
+
+    ``add(model)`` gives the model, in place, a model-local function for each of them that it uses, so that it runs
+    where no library has a kernel; models that are written get them, and models of others that come without.
+    """
+
+    key: str
+    doc: str
+    ops: frozenset[tuple[str, str]]
+    add: Callable[[ModelProto], None]
+
+
 Declaration = (
     type[OptionGroup]
     | Target
@@ -293,6 +310,7 @@ Declaration = (
     | Fusion
     | ScaleFormat
     | CustomOpLibrary
+    | OpFunctions
 )
 
 

@@ -25,6 +25,7 @@ RESULTS: Mapping[tuple[str, str], tuple[Any, str]] = {
     ("ModelTransform", "apply"): (ModelProto, "a ModelProto"),
     ("Correction", "apply"): (Integral, "the number of changes"),
     ("CustomOpLibrary", "path"): (str | None, "a path or None"),
+    ("OpFunctions", "add"): (type(None), "nothing: it changes the model"),
     ("Namespace", "provider"): (Mapping, "a mapping from names"),
     ("Target", "placement"): (str | None, "a reason or None"),
     ("hook", "vitis_configure"): (Request | None, "a Request or None"),

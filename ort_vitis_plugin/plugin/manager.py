@@ -19,6 +19,7 @@ from . import hookspecs
 BUNDLED = (
     "ort_vitis_upstream",
     "ort_vitis_formats",
+    "ort_vitis_block",
     "ort_vitis_pow2",
     "ort_vitis_prepare",
     "ort_vitis_ipu",

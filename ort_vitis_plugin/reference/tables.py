@@ -9,9 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..numerics.qtypes import QType
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
-from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target, documentation
+from ..plugin.declarations import (
+    Adjuster,
+    Format,
+    Fusion,
+    ModelTransform,
+    Preset,
+    QuantizedType,
+    Stage,
+    Target,
+    documentation,
+)
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method
@@ -93,6 +104,16 @@ def format_table(catalog: Catalog, root: Path) -> str:
     )
 
 
+def type_table(catalog: Catalog, root: Path) -> str:
+    """Types of codes that plugins declare, beside the integers and half floats of the host."""
+    lines = ((_code(entry.key), entry.doc, _writers(catalog, entry.kind)) for entry in catalog.all(QuantizedType))
+    return markdown(("type", "what it is", "formats"), lines)
+
+
+def _writers(catalog: Catalog, kind: QType) -> str:
+    return ", ".join(_code(full_name(entry.key)) for entry in catalog.all(Format) if entry.accepts(kind))
+
+
 def method_table(catalog: Catalog, root: Path) -> str:
     """Calibration methods."""
     return markdown(
@@ -163,6 +184,7 @@ BLOCKS: dict[str, Block] = {
     "targets": target_table,
     "presets": preset_table,
     "formats": format_table,
+    "types": type_table,
     "methods": method_table,
     "options": option_table,
     "transforms": transform_table,

@@ -60,7 +60,7 @@ class ErrorWeights:
 
     def _product(self, node: NodeProto) -> float | None:
         """At most what the mean square of w * x is, without the bias."""
-        x, w = map(self._mean_square, node.input[:2])
+        x, w = self._mean_square(node.input[0]), self._mean_square(node.input[1])
         weight = self.graph.initializers.get(node.input[1])
         if x is None or w is None or weight is None:
             return None

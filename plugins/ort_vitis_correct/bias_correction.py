@@ -22,7 +22,6 @@ from ort_vitis_plugin.api import (
     Role,
     Sketch,
     TensorFacts,
-    along,
     attribute,
     dequantize,
     quantize,
@@ -69,7 +68,7 @@ def _rounding_error(plan: Plan, w: TensorPlan) -> NDArray[np.float64]:
     array = plan.graph.array(w.name)
     assert array is not None
     owner = plan.of(w.name) or w
-    scale, zero = (along(part, array.ndim, owner.axis) for part in (owner.scale, owner.zero_point))
+    scale, zero = owner.spread(array.shape)
     rounded = dequantize(quantize(array, scale, zero, owner.kind.limits()), scale, zero)
     return np.asarray(rounded.astype(np.float64) - array)
 

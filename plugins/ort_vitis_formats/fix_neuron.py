@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ort_vitis_plugin.api import Format, PairWriter, QType, TensorPlan, UnsupportedError, VitisQuantFormat
+from ort_vitis_plugin.api import (
+    Configuration,
+    Format,
+    PairWriter,
+    QType,
+    TensorPlan,
+    UnsupportedError,
+    VitisQuantFormat,
+)
 
 
 class FixNeuronWriter(PairWriter):
@@ -15,8 +23,9 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
-    keeps_stored_codes = False
+    keeps_stored_codes = has_zero_points = False
     needs_native_pairs = True
+    ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
 
     def domain(self, kind: QType) -> str:
         return "ai.onnx.contrib"
@@ -38,8 +47,23 @@ class FixNeuronWriter(PairWriter):
         return {"bit_width": str(planned.kind.bits), "pos": str(planned.position)}
 
 
+def check_channels(settings: Configuration) -> None:
+    """Raise for what one position cannot say."""
+    if settings.request.per_channel:
+        raise UnsupportedError(
+            "FixNeuron has one position for all channels, so per_channel=True cannot be written; use "
+            "per_channel=False, with include_cle=True, or VitisQuantFormat.QDQ"
+        )
+
+
 def _accepts(kind: QType) -> bool:
     return kind.name == "QInt8"
 
 
-FIX_NEURON = Format(VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronWriter, _accepts)
+FIX_NEURON = Format(
+    VitisQuantFormat.FixNeuron,
+    "FixNeuron nodes of ai.onnx.contrib, int8.",
+    FixNeuronWriter,
+    _accepts,
+    check=check_channels,
+)

@@ -25,6 +25,7 @@ class VitisQDQOptions(OptionGroup):
         True,
         "Write 8-bit pairs for our custom-op library; False: for onnxruntime-extensions (domain ai.onnx.contrib).",
         key="UseQDQVitisCustomOps",
+        formats=("VitisQuantFormat.QDQ",),
     )
 
 
@@ -33,6 +34,7 @@ class VitisQDQWriter(PairWriter):
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
     takes_float16 = False
+    ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
     keeps_stored_codes = False
 
     def domain(self, kind: QType) -> str:

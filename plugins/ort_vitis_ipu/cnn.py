@@ -21,7 +21,7 @@ from ort_vitis_plugin.api import (
     qtype,
 )
 
-from .op_types import DPU
+from .op_types import ADDED, DPU
 from .placement import placement
 
 if TYPE_CHECKING:
@@ -83,11 +83,12 @@ IPU_CNN = Target(
         "ActivationSymmetric": True,
         "WeightSymmetric": True,
     },
-    op_types=DPU,
+    op_types=DPU | ADDED,
     computes=computes,
     bias_as_weight=True,
     check=check,
     placement=placement,
+    keeps_opset=True,
 )
 
 IPU_CNN_PRESET = Preset(

@@ -25,6 +25,7 @@ IPU_TRANSFORMER = Target(
     "Transformers on the Ryzen AI NPU: MatMul, Gemm and Conv with MinMax and float scales, int8 by int8.",
     defaults=DEFAULTS,
     op_types=PRODUCTS,
+    keeps_opset=True,
 )
 
 IPU_TRANSFORMER_PRESET = Preset(

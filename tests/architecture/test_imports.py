@@ -32,6 +32,7 @@ ORT_INTERNALS = {
     "ort_vitis_plugin.legacy.quantizer",
     "ort_vitis_plugin.legacy.quantize",
     "ort_vitis_plugin.pipeline.preprocess",
+    "ort_vitis_plugin.pipeline.weight_only",
     "ort_vitis_plugin.planning.marker",
     "ort_vitis_plugin.planning.ort_index",
 }

@@ -90,6 +90,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "its data": {"model_output": "m.data"},
     "the cache": {"model_output": "q.onnx", "extra_options": {"CalibrationCache": "q.onnx"}},
     "a cache that is the input": {"model_output": "q.onnx", "extra_options": {"CalibrationCache": "m.onnx"}},
+    "the report": {"model_output": "q.onnx", "extra_options": {"Report": "m.onnx"}},
     "a result file": {"model_output": "q.onnx", "extra_options": {"FastFinetune": {"ResultFile": "q.onnx"}}},
     "a library": {"model_output": "x.npz", "extra_options": {"CustomOpLibraries": ["x.npz"]}},
 }
