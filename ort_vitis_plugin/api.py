@@ -31,7 +31,9 @@ from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.save import save_model
 from .onnx_io.sessions import AS_WRITTEN, open_session
+from .onnx_io.whole_file import whole_file, write_text
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
 from .options.ort_options import OrtOptions
@@ -198,6 +200,7 @@ __all__ = [
     "rename_captured",
     "rewire",
     "round_to_float",
+    "save_model",
     "scalar",
     "scale_of",
     "set_values",
@@ -209,7 +212,9 @@ __all__ = [
     "stored_codes",
     "subgraphs",
     "transform",
+    "whole_file",
     "with_constant",
+    "write_text",
 ]
 
 # They pull in the whole pipeline, which a plugin that only declares does not need.

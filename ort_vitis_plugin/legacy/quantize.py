@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto
 from onnxruntime.quantization import QuantizationMode, QuantType
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
+from ..foreign import public
 from ..options.options import OptionWarning
 from .arguments import check_node_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
@@ -47,6 +48,7 @@ def _prepared(model: ModelProto) -> ModelProto:
     return onnx.shape_inference.infer_shapes(copy)
 
 
+@public
 def quantize(
     model: ModelProto,
     per_channel: bool = False,

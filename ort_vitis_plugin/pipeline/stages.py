@@ -35,6 +35,7 @@ from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
 from .inputs import libraries_of, samples_of, warn_of_random_data
+from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
@@ -93,7 +94,9 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = step(model, call)
     if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
-    graph = with_default_types(Graph(infer_shapes(model), copy=False), call)
+    inferred = infer_shapes(model)
+    check_memory(call, inferred)
+    graph = with_default_types(Graph(inferred, copy=False), call)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
     NodeTypes(graph, call.settings).check()
