@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..data_readers import Samples
+from ..data_readers.samples import kept
 from ..data_readers.sources import between, feeds_of, is_ranged
 from ..errors import CalibrationError
 
@@ -76,7 +77,7 @@ def _read(samples: Iterator[Feed], count: int) -> tuple[list[Feed], Exception | 
     feeds: list[Feed] = []
     try:
         for feed in samples:
-            feeds.append(dict(feed))
+            feeds.append(kept(feed))
             if len(feeds) == count:
                 break
     except Exception as error:  # told with the number of the sample, after the samples before it are counted

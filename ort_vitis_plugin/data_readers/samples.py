@@ -62,12 +62,23 @@ class Samples:
         """Give only these samples, of a reader that ``is_ranged``."""
         self._range, self._remember = (start_index, end_index), 0
 
-    def some(self) -> list[Feed]:
+    @property
+    def is_read_once(self) -> bool:
+        """Whether the reader gives its samples a single time."""
+        if makes_readers(self.reader) or hasattr(self.reader, "rewind"):
+            return False
+        return hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator)
+
+    def remember(self, count: int) -> None:
+        """Keep the first ``count`` samples as they are read."""
+        self._remember = count
+
+    def some(self, count: int) -> list[Feed]:
         """The first samples, as the original model takes them; read now if nothing has read them yet."""
         if not self.remembered:
             for _ in zip(range(self._remember), self, strict=False):
                 pass
-        return self.remembered
+        return self.remembered[:count]
 
     def __iter__(self) -> Iterator[Feed]:
         for number, feed in enumerate(self._raw()):
@@ -76,7 +87,7 @@ class Samples:
             if number == 0:
                 self._check(feed)
             if number < self._remember:
-                self.remembered.append(feed)
+                self.remembered.append(kept(feed))
             for adapter in self.adapters:
                 feed = adapter(feed)
             yield feed
@@ -114,6 +125,11 @@ class Samples:
         for name, array in feed.items():
             if name in expected and expected[name].type.HasField("tensor_type"):
                 _check_array(name, array, expected[name].type.tensor_type)
+
+
+def kept(feed: Mapping[str, Any]) -> Feed:
+    """The sample with arrays of its own: a reader may fill the same ones anew for the next."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in feed.items()}
 
 
 def _check_array(name: str, array: Any, declared: Any) -> None:

@@ -76,7 +76,8 @@ class PairWriter:
     A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
-    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric).
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``has_blocks`` (parameters for blocks of a matrix); ``writes_operators`` (in the place of pairs).
     """
 
     quantize_op = "QuantizeLinear"
@@ -88,6 +89,8 @@ class PairWriter:
     minimum_opset = 0
     keeps_stored_codes = True
     has_zero_points = True
+    has_blocks = True
+    writes_operators = False
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph

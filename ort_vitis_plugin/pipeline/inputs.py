@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples
+from .corrections import enabled_corrections
 from .range_file import range_file
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 CHECKED_SAMPLES = 4
+KEPT_SAMPLES = 64  # of a reader that can be read once, for corrections
 
 
 def libraries_of(call: Call, model: ModelProto) -> list[str]:
@@ -40,4 +42,7 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
             model, call.call.random_data_reader_input_shape, call.call.random_data_reader_input_data_range
         )
     converts = call.call.convert_fp16_to_fp32 or call.call.convert_nchw_to_nhwc
-    return Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
+    samples = Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
+    if samples.is_read_once and enabled_corrections(call):
+        samples.remember(KEPT_SAMPLES)
+    return samples

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime
 from onnx import TensorProto
-from onnxruntime.quantization.quant_utils import QuantFormat
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
@@ -74,7 +73,7 @@ def _check_blocks(settings: Settings) -> None:
         return
     if asked < 0:
         raise OptionError(f"BlockSize={asked}: a block has at least one row; 0 makes none")
-    if settings.format.key != QuantFormat.QDQ or settings.method.power_of_two:
+    if not settings.format.writer.has_blocks or settings.method.power_of_two:
         raise UnsupportedError(
             f"BlockSize={asked}: blocks have float scales and native pairs; use QuantFormat.QDQ and "
             "calibrate_method=CalibrationMethod.MinMax, or leave BlockSize out"

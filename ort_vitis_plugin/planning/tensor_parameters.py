@@ -7,7 +7,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnxruntime.quantization.quant_utils import QuantFormat
 
 from ..errors import ModelError, OptionError
 from ..numerics.positions import ZERO_POSITION
@@ -114,7 +113,7 @@ class TensorParameters:
     def _nnapi_sigmoid(self, name: str, role: Role, kind: QType) -> TensorPlan | None:
         """NNAPI demands the scale 1/256, from 0 on, behind a Sigmoid on codes (option extra.Sigmoid.nnapi)."""
         node = self.graph.producer(name)
-        asked = self.settings.options[OrtOptions].sigmoid_nnapi and self.settings.format.key == QuantFormat.QOperator
+        asked = self.settings.options[OrtOptions].sigmoid_nnapi and self.writer.writes_operators
         if not asked or role is not Role.ACTIVATION or node is None or node.op_type != "Sigmoid":
             return None
         scale, zero = np.asarray(1 / 256, np.float32), np.asarray(kind.min, np.int64)

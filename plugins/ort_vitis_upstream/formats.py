@@ -28,6 +28,9 @@ def _eight_bits(kind: QType) -> bool:
 class QOperatorWriter(PairWriter):
     """Pairs first, by the same plan; then each operator between them becomes its quantized form."""
 
+    has_blocks = False
+    writes_operators = True
+
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         from ort_vitis_plugin.convert import qdq_to_qoperator
 
