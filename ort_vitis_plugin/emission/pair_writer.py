@@ -85,7 +85,8 @@ class PairWriter:
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
     weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
     ``owns_parameters`` (the initializers of a pair bear its own tensor's name, also where several tensors share
-    parameters); ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
+    parameters); ``has_blocks`` (parameters for blocks of a matrix); ``writes_operators`` (in the place of pairs);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -99,6 +100,8 @@ class PairWriter:
     ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
     has_zero_points = True
+    has_blocks = True
+    writes_operators = False
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph

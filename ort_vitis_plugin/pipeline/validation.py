@@ -104,7 +104,7 @@ def _check_blocks(settings: Settings) -> None:
         return
     if asked < 0:
         raise OptionError(f"BlockSize={asked}: a block has at least one row; 0 makes none")
-    if full_name(settings.format.key) != "QuantFormat.QDQ" or settings.method.power_of_two:
+    if not settings.format.writer.has_blocks or settings.method.power_of_two:
         raise UnsupportedError(
             f"BlockSize={asked}: blocks have float scales and native pairs; use QuantFormat.QDQ and "
             "calibrate_method=CalibrationMethod.MinMax, or leave BlockSize out"
