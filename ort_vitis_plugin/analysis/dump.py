@@ -88,6 +88,7 @@ def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.Infer
         if name not in present:
             model.graph.output.append(ValueInfoProto(name=name))
             present.add(name)
+    model = custom_ops.with_functions(model)
     defined = {(function.domain, function.name) for function in model.functions}
     libraries: list[Callable[[Any], object]] = [custom_ops.register]
     if any(n.domain == custom_ops.CONTRIB_DOMAIN and (n.domain, n.op_type) not in defined for n in model.graph.node):

@@ -9,7 +9,7 @@ from ort_vitis_plugin.lazy import lazily
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
-    from ort_vitis_plugin.custom_ops.functions import add_functions, model_functions
+    from ort_vitis_plugin.custom_ops.functions import add_functions, model_functions, with_functions
     from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
     from ort_vitis_plugin.custom_ops.numpy_reference import (
         STORAGE_DTYPES,
@@ -36,6 +36,7 @@ _HOMES = {
     "reference_ops": "schemas",
     "register": "library",
     "register_schemas": "schemas",
+    "with_functions": "functions",
 }
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "reference_ops",
     "register",
     "register_schemas",
+    "with_functions",
 ]
 
 

@@ -109,3 +109,18 @@ def model_functions(model: ModelProto) -> list[FunctionProto]:
     copy.CopyFrom(model)
     add_functions(copy)
     return [function for function in copy.functions if (function.domain, function.name) in OURS]
+
+
+def with_functions(model: ModelProto) -> ModelProto:
+    """The model itself if it defines every op of ours that it uses, else a copy that does, as tools of others leave out.
+
+    Raises:
+        ModelError: a node says too little of itself for a function to be written.
+    """
+    defined = {(function.domain, function.name) for function in model.functions}
+    if our_nodes(model).keys() <= defined:
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    add_functions(copy)
+    return copy

@@ -11,14 +11,17 @@ import onnxruntime as ort
 
 from ..errors import ModelError, SelfCheckError
 from ..graph.subgraphs import all_nodes
+from ..measure.open_sizes import open_outputs, sizes_told
+from ..measure.verdict import objection
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io.checker import check
 from ..onnx_io.output_types import state_shapes
 from ..onnx_io.sessions import FAITHFUL, give_back, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from ..data_readers import Feed
@@ -61,23 +64,39 @@ def check_result(
         return
     expected = _reference(original, libraries, names, feeds)
     give_back()
+    open_sizes = open_outputs(original)
     for at, name in enumerate(names):
         rows = [[answer[at] for answer in answers] for answers in zip(expected, written, fused, exact, strict=True)]
-        rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f" and row[0].size]
+        rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f"]
         for row in rows:
             _check_finite(name, row[0], row[1])
-        if not rows:
-            continue
-        parts = zip(*rows, strict=True)
-        f, q, kernels, intended = (np.concatenate([part.ravel() for part in column]) for column in parts)
-        if not f.shape == q.shape == kernels.shape == intended.shape:
-            raise SelfCheckError(f"output {name} has another shape than in the float model")
-        finite = np.isfinite(f)
-        report.sqnr[name] = sqnr_db(f[finite], q[finite])
-        report.fused[name] = sqnr_db(f[finite], kernels[finite])
-        lost = sqnr_db(f[finite], intended[finite]) - report.fused[name]
-        if report.fused[name] < SHOWS and lost > LOST:
-            report.integer_kernel_loss[name] = lost
+        alike = [row for row in rows if row[0].size and len({part.shape for part in row}) == 1]
+        columns = list(zip(*alike, strict=True))
+        if name in open_sizes or any(len({part.shape for part in row}) > 1 for row in rows):
+            same = f"where sizes are equal, {_sqnr(columns[0], columns[1]):.1f} dB" if alike else ""
+            report.note(sizes_told(name, rows, same))
+        elif alike:
+            _compare(name, columns, report)
+
+
+def _compare(name: str, columns: Sequence[Sequence[NDArray[Any]]], report: Report) -> None:
+    f, q, kernels, intended = columns
+    report.sqnr[name], report.fused[name] = _sqnr(f, q), _sqnr(f, kernels)
+    lost = _sqnr(f, intended) - report.fused[name]
+    if report.fused[name] < SHOWS and lost > LOST:
+        report.integer_kernel_loss[name] = lost
+    found, in_default_session = objection(f, q), objection(f, kernels)
+    if found is not None:
+        report.objections[name] = found
+    elif in_default_session is not None:
+        report.objections[name] = f"{in_default_session}, in a default session of onnxruntime on this CPU"
+
+
+def _sqnr(reference: Sequence[NDArray[Any]], found: Sequence[NDArray[Any]]) -> float:
+    """Over all samples; what is not finite in float is left out."""
+    f, q = (np.concatenate([part.ravel() for part in parts]) for parts in (reference, found))
+    finite = np.isfinite(f)
+    return sqnr_db(f[finite], q[finite])
 
 
 def _answers(
@@ -155,5 +174,7 @@ def _agrees(model: ModelProto) -> bool:
 
 
 def _check_finite(name: str, reference: Any, found: Any) -> None:
-    if reference.shape == found.shape and not np.isfinite(found[np.isfinite(reference)]).all():
+    finite = np.isfinite(reference)
+    wrong = not np.isfinite(found[finite] if reference.shape == found.shape else found).all()
+    if wrong and (reference.shape == found.shape or finite.all()):
         raise SelfCheckError(f"output {name} of the quantized model is not finite where the float model's is")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @dataclass
 class Findings:
     """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
-    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
+    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons,
+    ``objections`` outputs to why the result is bad. With ``random_data`` all that was measured on random samples."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -34,6 +35,8 @@ class Findings:
     sqnr: dict[str, float] = field(default_factory=dict)
     fused: dict[str, float] = field(default_factory=dict)
     integer_kernel_loss: dict[str, float] = field(default_factory=dict)
+    objections: dict[str, str] = field(default_factory=dict)
+    random_data: bool = False
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     float_bytes: int = 0
@@ -50,7 +53,7 @@ class Findings:
             self.note(text)
         for stage, seconds in first.seconds.items():
             self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
-        self.float_bytes = first.float_bytes
+        self.float_bytes, self.random_data = first.float_bytes, first.random_data
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; infinite decibels become None."""
