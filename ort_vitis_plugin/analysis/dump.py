@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from ..data_readers import Feed
 
 _FLOATS = ("tensor(float)", "tensor(float16)", "tensor(double)")
+# What a file name cannot hold here: AMD's tools replace '/' alone, and users look for 'onnx::Conv_501...'.
+UNFIT = r'[/\\:*?"<>|\0]' if os.name == "nt" else r"[/\0]"
 _CAST = "_for_dump_model"  # numpy has no bfloat16, so its codes leave the session as float32, which is exact
 
 
@@ -128,8 +131,11 @@ class _Folder:
             raise OutputError(f"the folder {str(path)!r} cannot be made: {error}") from error
 
     def _stem(self, tensor: str) -> str:
-        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same."""
-        stem = base = re.sub(r'[/\\:*?"<>|\0]', "_", tensor)
+        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same.
+
+        Two names that differ in case alone are the same to some file systems.
+        """
+        stem = base = re.sub(UNFIT, "_", tensor)
         count = 0
         while stem.lower() in self._taken:
             count += 1
