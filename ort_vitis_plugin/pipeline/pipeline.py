@@ -15,12 +15,26 @@ from ..onnx_io import external_weights
 from ..onnx_io.sessions import register_all
 from ..options.request import Request
 from ..planning.marker import Marker
+from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from . import subgraphs
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
-from .stages import adjust, calibrate, check, correct, emit, finish, load, make_plan, normalize, prepare, simulate
+from .stages import (
+    adjust,
+    calibrate,
+    check,
+    correct,
+    emit,
+    finish,
+    keep_on_the_way,
+    load,
+    make_plan,
+    normalize,
+    prepare,
+    simulate,
+)
 from .validation import AlreadyQuantizedWarning, check_request, is_quantized
 
 if TYPE_CHECKING:
@@ -80,12 +94,14 @@ def quantize_once(
 ) -> tuple[ModelProto, Statistics]:
     """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
     graph = prepare(call, normalize(call, original))
+    keep_on_the_way(call, graph, PREPARED)
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
     corrects = bool(enabled_corrections(call))
     float_graph = Graph(graph.write_back()) if corrects else graph
     graph = simulate(call, graph)
+    keep_on_the_way(call, graph, SIMULATED)
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
     if corrects:

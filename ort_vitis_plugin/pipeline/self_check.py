@@ -9,17 +9,21 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+from ..data_readers import adapt_feed
 from ..errors import ModelError, SelfCheckError
 from ..graph.subgraphs import all_nodes
+from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
-from ..measure.verdict import objection
+from ..measure.output_parts import output_parts
+from ..measure.verdict import judged, objection
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io.checker import check
 from ..onnx_io.output_types import state_shapes
 from ..onnx_io.sessions import FAITHFUL, give_back, open_session
+from ..report.verdict import QUANTIZED, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from onnx import ModelProto
@@ -43,11 +47,13 @@ def check_result(
     pairs: ModelProto | None = None,
     adapt: Callable[[Feed], Feed] = lambda feed: feed,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+    stages: Mapping[str, ModelProto] | None = None,
 ) -> None:
-    """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, and what of it
-    onnxruntime's integer kernels lose on this CPU.
+    """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, what of it
+    onnxruntime's integer kernels lose on this CPU, and the verdict.
 
     Quantized operators run in those kernels at every level: ``pairs`` is the model that says what they should give.
+    ``stages`` are the float models on the way whose function may differ from the original's.
     """
     _check_valid(quantized, original, report)
     libraries = list(libraries)
@@ -65,6 +71,7 @@ def check_result(
     expected = _reference(original, libraries, names, feeds)
     give_back()
     open_sizes = open_outputs(original)
+    comparable: dict[str, list[tuple[Any, ...]]] = {}
     for at, name in enumerate(names):
         rows = [[answer[at] for answer in answers] for answers in zip(expected, written, fused, exact, strict=True)]
         rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f"]
@@ -77,6 +84,52 @@ def check_result(
             report.note(sizes_told(name, rows, same))
         elif alike:
             _compare(name, columns, report)
+            if len(alike) == len(feeds):
+                comparable[name] = columns
+    report.verdict = _verdict(original, comparable, stages or {}, libraries, feeds, report)
+    for each in report.verdict.judgements:
+        if each.objection is not None:
+            report.objections.setdefault(each.name, each.objection)
+
+
+def _verdict(
+    original: ModelProto,
+    comparable: Mapping[str, Sequence[Sequence[NDArray[Any]]]],
+    stages: Mapping[str, ModelProto],
+    libraries: list[Callable[[ort.SessionOptions], object]],
+    feeds: list[Feed],
+    report: Report,
+) -> Verdict:
+    """``comparable`` holds of each output its values in float and quantized, sample by sample."""
+    found: dict[str, Mapping[str, Sequence[NDArray[Any]]]] = {}
+    for stage, model in stages.items():
+        answers = _stage_answers(stage, model, libraries, list(comparable), feeds, report)
+        if answers is not None:
+            found[stage] = answers
+    found[QUANTIZED] = {name: columns[1] for name, columns in comparable.items()}
+    reference = {name: columns[0] for name, columns in comparable.items()}
+    judgements = judged(reference, found, output_parts(original), class_axes(original))
+    return Verdict(judgements, samples=len(feeds))
+
+
+def _stage_answers(
+    stage: str,
+    model: ModelProto,
+    libraries: list[Callable[[ort.SessionOptions], object]],
+    names: list[str],
+    feeds: list[Feed],
+    report: Report,
+) -> dict[str, list[NDArray[Any]]] | None:
+    """{output: its values by sample} of a float model on the way; None where it cannot be run alone."""
+    try:
+        session = open_session(model, libraries, lean=True)
+        answers = [_run(session, names, adapt_feed(model, feed)) for feed in feeds]
+    except Exception as error:
+        report.note(f"what the {stage} model is worth is not known, onnxruntime does not run it: {error}")
+        return None
+    finally:
+        give_back()
+    return {name: [answer[at] for answer in answers] for at, name in enumerate(names)}
 
 
 def _compare(name: str, columns: Sequence[Sequence[NDArray[Any]]], report: Report) -> None:

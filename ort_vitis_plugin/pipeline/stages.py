@@ -21,6 +21,7 @@ from ..onnx_io.sessions import register_all
 from ..plan import Plan
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
+from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
@@ -197,8 +198,25 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             pairs=pairs,
             adapt=partial(adapt_feed, model),
             libraries=[custom_ops.register, register_all(call.libraries)],
+            stages=call.ledger.on_the_way,
         )
     return model
+
+
+_REACHES = {
+    Stage.NORMALIZE: PREPARED,
+    Stage.PREPARE: PREPARED,
+    Stage.AFTER_CALIBRATION: SIMULATED,
+    Stage.SIMULATE: SIMULATED,
+}
+
+
+def keep_on_the_way(call: Call, graph: Graph, stage: str) -> None:
+    """Keep the float model as it is now for the verdict, if a step has just changed its function."""
+    if call.call.self_check and call.ledger.changing.get(stage):
+        kept = ModelProto()
+        kept.CopyFrom(graph.write_back())  # without the large weights, which lie aside
+        call.ledger.on_the_way[stage] = kept
 
 
 def _transform(call: Call, graph: Graph, stage: Stage) -> int:
@@ -212,6 +230,8 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
             done = step(graph, call)
             if done:
                 call.report.transforms[step.key] = call.report.transforms.get(step.key, 0) + done
+                if step.changes_function:
+                    call.ledger.changing.setdefault(_REACHES[stage], []).append(step.key)
             total += done
     call.report.skips.extend(graph.skips)
     graph.skips.clear()

@@ -10,6 +10,8 @@ from ..graph.renames import Renames
 from ..report.report import Report
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from ..calibration.statistics import Statistics
     from ..data_readers import Samples
     from .settings import Settings
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 class Ledger:
     """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins``
     holds op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
-    ``libraries`` paths of custom-op libraries."""
+    ``libraries`` paths of custom-op libraries, ``changing`` by stage the steps that changed the float function, and
+    ``on_the_way`` the float models that came of them."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -29,6 +32,8 @@ class Ledger:
     samples: Samples | None = None
     statistics: Statistics | None = None
     libraries: list[str] = field(default_factory=list)
+    changing: dict[str, list[str]] = field(default_factory=dict)
+    on_the_way: dict[str, ModelProto] = field(default_factory=dict)
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:

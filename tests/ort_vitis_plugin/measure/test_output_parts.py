@@ -15,9 +15,7 @@ WHOLE = {
         "t (float[1, 2] a, float[1, 3] b) => (float[1, 5] y) { c = Concat<axis = 1>(a, b)  y = Relu(c) }"
     ),
     "one input": "t (float[1, 2] a) => (float[1, 2] y) { y = Concat<axis = 1>(a) }",
-    "sizes not known": (
-        "t (float[1, N] a, float[1, M] b) => (float[1, K] y) { y = Concat<axis = 1>(a, b) }"
-    ),
+    "sizes not known": ("t (float[1, N] a, float[1, M] b) => (float[1, K] y) { y = Concat<axis = 1>(a, b) }"),
 }
 
 
