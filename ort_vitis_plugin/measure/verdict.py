@@ -77,13 +77,13 @@ def judged(
         found.append(_judgement(output, output, values, by_stage, axes.get(output)))
         for part in parts.get(output, ()):
             of_part = {stage: [part.of(value) for value in answers] for stage, answers in by_stage.items()}
-            found.append(_judgement(part.name, output, [part.of(value) for value in values], of_part, None))
+            found.append(_judgement(part.name, part.tensor, [part.of(value) for value in values], of_part, None))
     return sorted(found, key=lambda each: each.decibels)
 
 
 def _judgement(
     name: str,
-    output: str,
+    tensor: str,
     reference: Sequence[NDArray[Any]],
     stages: Mapping[str, Sequence[NDArray[Any]]],
     axis: int | None,
@@ -91,7 +91,7 @@ def _judgement(
     sqnr = {stage: sqnr_db(*_finite(reference, found)) for stage, found in stages.items()}
     last = stages[QUANTIZED]
     agreement = argmax_agreement(reference, last, axis)
-    return Judgement(name, output, sqnr, agreement, objection(reference, last, axis))
+    return Judgement(name, tensor, sqnr, agreement, objection(reference, last, axis))
 
 
 def _finite(reference: Sequence[NDArray[Any]], found: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -47,6 +47,9 @@ class CallOptions(OptionGroup):
         key="UseUnsignedReLU",
     )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
+    attribution: bool = option(
+        True, "Where the self-check objects to the result, try what helps; this may take as long as the call itself."
+    )
     avoid_saturation: bool = option(
         True, "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI)."
     )

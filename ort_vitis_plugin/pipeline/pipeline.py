@@ -18,6 +18,7 @@ from ..planning.marker import Marker
 from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from . import subgraphs
+from .advice import advise
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
@@ -84,8 +85,10 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
         spared, _ = quantize_once(again, original, statistics)
         if is_worth_it(call.report, again.report):
             note_spared(again.report, call.report)
+            _advise(again, original, spared, statistics)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)
+    _advise(call, original, model, statistics)
     return external_weights.internalize(model), call.report
 
 
@@ -112,6 +115,12 @@ def quantize_once(
     model = emit(call, emitter)
     pairs = emitter.qdq_model if emitter.qdq_model is not model else None
     return check(call, finish(call, model, plan), original, pairs), statistics
+
+
+def _advise(call: Call, original: ModelProto, model: ModelProto, statistics: Statistics) -> None:
+    """Where there is something to object, find out what to change; random data are no ground for it."""
+    if call.call.attribution and call.request.reader is not None and not call.report.verdict.is_good:
+        call.report.verdict.advice = advise(call, original, model, statistics, quantize_once)
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -10,8 +10,8 @@ import onnx
 import onnxruntime as ort
 
 from ..data_readers import adapt_feed
-from ..errors import ModelError, SelfCheckError
-from ..graph.subgraphs import all_nodes
+from ..errors import SelfCheckError
+from ..measure.answers import answer, float_answers
 from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
 from ..measure.output_parts import output_parts
@@ -68,12 +68,12 @@ def check_result(
     give_back()
     if not feeds:
         return
-    expected = _reference(original, libraries, names, feeds)
+    expected = float_answers(original, libraries, names, feeds)
     give_back()
     open_sizes = open_outputs(original)
     comparable: dict[str, list[tuple[Any, ...]]] = {}
     for at, name in enumerate(names):
-        rows = [[answer[at] for answer in answers] for answers in zip(expected, written, fused, exact, strict=True)]
+        rows = [[sample[at] for sample in row] for row in zip(expected, written, fused, exact, strict=True)]
         rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f"]
         for row in rows:
             _check_finite(name, row[0], row[1])
@@ -123,13 +123,13 @@ def _stage_answers(
     """{output: its values by sample} of a float model on the way; None where it cannot be run alone."""
     try:
         session = open_session(model, libraries, lean=True)
-        answers = [_run(session, names, adapt_feed(model, feed)) for feed in feeds]
+        answers = [answer(session, names, adapt_feed(model, feed)) for feed in feeds]
     except Exception as error:
         report.note(f"what the {stage} model is worth is not known, onnxruntime does not run it: {error}")
         return None
     finally:
         give_back()
-    return {name: [answer[at] for answer in answers] for at, name in enumerate(names)}
+    return {name: [sample[at] for sample in answers] for at, name in enumerate(names)}
 
 
 def _compare(name: str, columns: Sequence[Sequence[NDArray[Any]]], report: Report) -> None:
@@ -168,40 +168,12 @@ def _answers(
     except Exception as error:
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     try:
-        answers = [_run(session, names, feed) for feed in feeds]
+        answers = [answer(session, names, feed) for feed in feeds]
     except Exception as error:
         where = "" if level == FAITHFUL else ", at full optimization only,"
         raise SelfCheckError(f"the quantized model fails{where} on a calibration sample: {error}") from error
     state_shapes(model, session, feeds, answers)
     return answers
-
-
-def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
-    """Outputs in memory of their own: a view of the session's would keep all of its memory."""
-    return [value.copy() if isinstance(value, np.ndarray) else value for value in session.run(names, feed)]
-
-
-def _reference(
-    original: ModelProto,
-    libraries: Iterable[Callable[[ort.SessionOptions], object]],
-    names: list[str],
-    feeds: list[Feed],
-) -> list[Any]:
-    """What the float model gives: as it came, or else without names of nodes (onnxruntime refuses equal ones) and
-    with basic optimization (without it onnxruntime loses tensors that only a branch reads)."""
-    unnamed = onnx.ModelProto()
-    try:
-        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, lean=True)
-        return [_run(session, names, feed) for feed in feeds]
-    except Exception:
-        unnamed.CopyFrom(original)
-        for node in all_nodes(unnamed):
-            node.name = ""
-    try:
-        session = open_session(unnamed, libraries, lean=True)
-        return [_run(session, names, feed) for feed in feeds]
-    except Exception as error:
-        raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 
 
 def _check_valid(model: ModelProto, original: ModelProto, report: Report) -> None:

@@ -198,7 +198,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             pairs=pairs,
             adapt=partial(adapt_feed, model),
             libraries=[custom_ops.register, register_all(call.libraries)],
-            stages=call.ledger.on_the_way,
+            stages={stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing},
         )
     return model
 
@@ -212,8 +212,8 @@ _REACHES = {
 
 
 def keep_on_the_way(call: Call, graph: Graph, stage: str) -> None:
-    """Keep the float model as it is now for the verdict, if a step has just changed its function."""
-    if call.call.self_check and call.ledger.changing.get(stage):
+    """Keep the float model as it is now, for the verdict and for advice."""
+    if call.call.self_check and (call.ledger.changing.get(stage) or (stage == SIMULATED and call.call.attribution)):
         kept = ModelProto()
         kept.CopyFrom(graph.write_back())  # without the large weights, which lie aside
         call.ledger.on_the_way[stage] = kept
