@@ -129,7 +129,7 @@ def _end(call: Call, graph: Graph) -> Iterator[Candidate]:
     if worst.worst_stage() != SIMULATED:
         return
     node = graph.producer(worst.tensor)
-    while node is not None and (node.op_type in MOVES or node.name == node.output[0]):  # such a Mul is a step's
+    while node is not None and (node.op_type in MOVES or node.name == node.input[0]):  # such a Mul is a step's
         node = graph.producer(node.input[0])
     if node is not None:
         place = f"{node.name}, changed by {', '.join(call.ledger.changing[SIMULATED])},"
