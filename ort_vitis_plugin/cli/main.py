@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import QuantizationError
+from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
 from ..options.options import OptionWarning
 from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
 
@@ -31,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Answer one command; returns the exit status."""
     arguments = parser().parse_args(argv)
     with warnings.catch_warnings():
-        warnings.simplefilter("always", OptionWarning)
+        for category in (OptionWarning, AccuracyWarning, RandomDataWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
             return int(arguments.run(arguments))

@@ -112,7 +112,7 @@ def model_functions(model: ModelProto) -> list[FunctionProto]:
 
 
 def with_functions(model: ModelProto) -> ModelProto:
-    """The model itself if it defines every op of ours that it uses, else a copy that does, as tools of others leave out.
+    """The model itself if it defines every op of ours that it uses, else a copy that does: not all tools add them.
 
     Raises:
         ModelError: a node says too little of itself for a function to be written.

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from onnxruntime.quantization.calibrate import CalibrationMethod
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
-from ..errors import OptionTypeError
+from ..errors import OptionTypeError, suggest
 from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.options import OptionWarning
 from ..options.ort_options import ORT_KEYS
 from ..options.request import Request, merged_options, names
 
@@ -100,6 +102,7 @@ def request_from_ort(arguments: Mapping[str, Any]) -> Request:
         external_data=bool(get("use_external_data_format")),
         given=given,
         default=_defaults(arguments, CalibrationMethod.MinMax),
+        takes_random_data=False,
     )
 
 
@@ -132,6 +135,7 @@ def _flag(value: Any, argument: str) -> bool:
     return value
 
 
+NEAR = 0.8  # likeness from which a key is taken for a misspelling of one of ours
 _HOST_OPTIONS = {declared.key: declared for declared in CallOptions.options()}
 OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
 
@@ -167,4 +171,18 @@ def is_ours(arguments: Mapping[str, object]) -> bool:
     # Only keys that onnxruntime does not know take the code of plugins to tell.
     from ..plugin.catalog import shared_catalog
 
-    return any(option_parser.resolve(key, shared_catalog().options) is not None for key in keys)
+    declared = shared_catalog().options
+    if any(option_parser.resolve(key, declared) is not None for key in keys):
+        return True
+    _warn_of_near_misses(keys, [key for key in declared if key not in ORT_KEYS])
+    return False
+
+
+def _warn_of_near_misses(keys: Iterable[str], declared: Iterable[str]) -> None:
+    """onnxruntime ignores what it does not know: a misspelt key of ours would quantize plainly, without a word."""
+    for key in keys:
+        hint = suggest(key.replace("_", ""), declared, cutoff=NEAR)
+        if hint:
+            warnings.warn(
+                f"onnxruntime does not know the option {key}, so it has no effect{hint}", OptionWarning, stacklevel=5
+            )

@@ -17,6 +17,8 @@ from ..options.request import Request
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
+from .client_defaults import wishes
+from .outcome import check_report_file, tell
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -119,10 +121,14 @@ def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     from ..pipeline.pipeline import quantize
 
     path = check_output(request)
+    told = request.given.get("Report")
+    report_path = told if isinstance(told, str) else None  # another type is refused where options are read
+    check_report_file(report_path)
     model, report = quantize(request, catalog)
     if path is not None:
         save_model(model, path, external_data=request.external_data)
         report.quantized_bytes = path.stat().st_size
+    tell(report, report_path)
     return Result(model, report, path)
 
 
@@ -147,7 +153,7 @@ def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mappi
 
 def quantize_from_ort(arguments: Mapping[str, object]) -> None:
     """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
-    quantize_and_save(request_from_ort(arguments), shared_catalog())
+    quantize_and_save(wishes(request_from_ort(arguments), shared_catalog()), shared_catalog())
 
 
 def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:

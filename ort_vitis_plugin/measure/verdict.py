@@ -53,7 +53,7 @@ def argmax_agreement(
     """
     same: list[NDArray[np.bool_]] = []
     for f, q in zip(reference, found, strict=True):
-        if axis is None and (f.ndim < 2 or f.shape[1] < 2 or f[0].size != f.shape[1]):
+        if axis is None and (f.ndim < 2 or f.shape[1] < 2 or any(size != 1 for size in f.shape[2:])):
             return None
         same.append((np.argmax(f, axis=axis or 1) == np.argmax(q, axis=axis or 1)).ravel())
     agree = np.concatenate(same) if same else np.zeros(0, bool)

@@ -20,6 +20,11 @@ class CallOptions(OptionGroup):
     enable_dpu: bool = option(False, "Quantize for the DPU/NPU: the target ipu_cnn.", key="EnableDPU")
     format: Any = option(None, "The format by key or name, for formats that have no enum member.")
     method: Any = option(None, "The calibration method by key or name, for methods that have no enum member.")
+    activation_type: Any = option(
+        None, "The type of activations by name (QInt8, QBFloat16, ...), before the argument of that name."
+    )
+    weight_type: Any = option(None, "The type of weights by name, before the argument of that name.")
+    report: str | None = option(None, "File for the report of the call, as JSON.")
     input_nodes: list[str] | None = option(None, "Nodes to start at: what lies before them on a path stays float.")
     output_nodes: list[str] | None = option(None, "Nodes to end at: what lies behind them on a path stays float.")
     include_cle: bool = option(False, "Equalize consecutive layers before calibration.", key="IncludeCLE")

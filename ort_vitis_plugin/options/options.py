@@ -7,7 +7,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, Union
 
 from ..errors import OptionError, OptionTypeError, UnknownOptionError, suggest
@@ -21,7 +21,10 @@ class OptionWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Option:
-    """One key of ``extra_options``; ``needs`` names the switch without which it does nothing."""
+    """One key of ``extra_options``; ``needs`` names the switch without which it does nothing.
+
+    ``targets``, ``methods`` and ``formats`` are those with which it acts, by name (formats by full name); empty: all.
+    """
 
     key: str
     type: Any
@@ -30,6 +33,9 @@ class Option:
     needs: str | None = None
     aliases: tuple[str, ...] = ()
     check: Callable[[Any], bool] | None = field(default=None, compare=False)
+    targets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
@@ -78,9 +84,12 @@ def option(
     needs: str | None = None,
     aliases: tuple[str, ...] = (),
     check: Callable[[Any], bool] | None = None,
+    targets: tuple[str, ...] = (),
+    methods: tuple[str, ...] = (),
+    formats: tuple[str, ...] = (),
 ) -> Any:
     """A field of an OptionGroup; the key is the field's name in CamelCase unless ``key`` says otherwise."""
-    return Option(key or "", Any, default, doc, needs, aliases, check)
+    return Option(key or "", Any, default, doc, needs, aliases, check, targets, methods, formats)
 
 
 class OptionGroup:
@@ -94,9 +103,7 @@ class OptionGroup:
         for name, declared in list(vars(cls).items()):
             if isinstance(declared, Option):
                 key = declared.key or "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-                fields[name] = Option(
-                    key, hints[name], declared.default, declared.doc, declared.needs, declared.aliases, declared.check
-                )
+                fields[name] = replace(declared, key=key, type=hints[name])
         cls._fields = fields
 
     def __init__(self, values: Mapping[str, Any]) -> None:

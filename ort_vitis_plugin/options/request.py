@@ -26,7 +26,10 @@ PRESET_ARGUMENTS = (
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of one call. ``given`` holds options by key; ``default`` names arguments left at their default."""
+    """The arguments of one call. ``given`` holds options by key; ``default`` names arguments left at their default.
+
+    ``takes_random_data``: whether random data may take the place of samples that are needed and not given.
+    """
 
     model: str | Path | ModelProto
     output: str | Path | None
@@ -44,6 +47,7 @@ class Request:
     calibration: Any = None
     given: Mapping[str, object] = field(default_factory=dict)
     default: frozenset[str] = frozenset()
+    takes_random_data: bool = True
 
     def with_options(self, **given: object) -> Request:
         """A copy with more options."""

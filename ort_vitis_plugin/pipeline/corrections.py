@@ -37,7 +37,12 @@ class CorrectionSamples:
 
 
 def enabled_corrections(call: Call) -> list[Correction]:
-    """The corrections that hold for the target and are switched on, in the order in which they are declared."""
+    """The corrections that hold for the target and are switched on, in the order in which they are declared.
+
+    None on random data: they would fit the model to noise.
+    """
+    if call.report.random_data:
+        return []
     settings = call.settings
     found = settings.catalog.corrections(settings.lineage)
     return [each for each in found if settings.enabled(each) and settings.switched_on(each.option)]

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples
+from ..errors import CalibrationError, RandomDataWarning
+from ..numerics.qtypes import Scaling
 from .range_file import range_file
 
 if TYPE_CHECKING:
@@ -29,13 +33,42 @@ def libraries_of(call: Call, model: ModelProto) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
+def _needs_samples(call: Call) -> bool:
+    """Whether a range has to be found: none is where one is stored, nor where types have no range of their own."""
+    cache = call.call.calibration_cache
+    stored = call.request.calibration is not None or range_file(call.settings) is not None
+    stored = stored or (cache is not None and Path(cache).exists())
+    return not stored and call.activation.scaling in (Scaling.AFFINE, Scaling.LINEAR)
+
+
+def warn_of_random_data(call: Call) -> None:
+    """One RandomDataWarning where random data are about to stand for samples."""
+    if call.report.random_data and _needs_samples(call):
+        warnings.warn(
+            "there is no calibration_data_reader: random data calibrate, fit for trying out only; give samples",
+            RandomDataWarning,
+            stacklevel=8,
+        )
+
+
 def samples_of(call: Call, model: ModelProto) -> Samples:
-    """The caller's samples, or random ones; the first are kept for the self-check."""
+    """The caller's samples, or random ones; the first are kept for the self-check.
+
+    Raises:
+        CalibrationError: there are none, and the request does not take random ones for ranges that need some.
+    """
     reader = call.request.reader
-    if reader is None and (call.request.calibration is not None or range_file(call.settings) is not None):
-        reader = RandomDataReader(model, call.call.random_data_reader_input_shape)
     if reader is None:
-        call.report.note("calibrated with random data: fit for trying out only, not for deployment")
+        call.report.random_data = True
+        if _needs_samples(call):
+            if not call.request.takes_random_data:
+                # As onnxruntime words it: scripts may look for the text.
+                raise CalibrationError(
+                    "Either calibration_data_reader or an existing calibration_cache_path must be provided."
+                )
+            call.report.note("calibrated with random data: fit for trying out only, not for deployment")
+        else:
+            call.report.note("there are no samples: against float the result was measured on random data only")
         reader = RandomDataReader(
             model, call.call.random_data_reader_input_shape, call.call.random_data_reader_input_data_range
         )

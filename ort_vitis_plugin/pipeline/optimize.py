@@ -114,7 +114,7 @@ def _enlarged(before: ModelProto, after: ModelProto) -> set[str]:
 
 
 def _enlarges_bodies(before: ModelProto, after: ModelProto) -> bool:
-    """Whether constants of the bodies of If, Loop and Scan grew by folding, those of the graph itself read there too."""
+    """Whether constants of the bodies of If, Loop and Scan became larger than all that the model had."""
     inner = [tensor for node in after.graph.node for tensor in external_weights.tensors_of(node)]
     return _grows(external_weights.tensors(before.graph), inner)
 

@@ -21,6 +21,7 @@ from . import subgraphs
 from .advice import advise
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
+from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .stages import (
     adjust,
@@ -65,6 +66,7 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
             "keeps what every method needs: save its result, or give the path to quantize_static"
         )
     graph = prepare(call, normalize(call, load(call)))
+    warn_of_random_data(call)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
     return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)

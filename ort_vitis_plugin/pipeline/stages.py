@@ -33,7 +33,7 @@ from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
-from .inputs import libraries_of, samples_of
+from .inputs import libraries_of, samples_of, warn_of_random_data
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
@@ -114,6 +114,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, call)
     check_weights(graph, call)
+    warn_of_random_data(call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))

@@ -94,7 +94,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         OptionError: two values contradict each other.
         UnsupportedError: a type does not exist.
     """
-    request = _with_preset(_configured(request, catalog), catalog)
+    request = _with_preset(_with_types(_configured(request, catalog), catalog), catalog)
     target = catalog.target(_target_name(request.given))
     lineage = catalog.lineage(target)
     defaults: dict[str, object] = {}
@@ -119,6 +119,35 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     )
     catalog.check_used(lineage, (settings.format, settings.method), request.given)
     return settings
+
+
+def held_by_target(request: Request, catalog: Catalog) -> tuple[Target | None, dict[str, object]]:
+    """The target that a request names, itself or by its preset, and the options that target and preset set.
+
+    Raises:
+        UnknownNameError: target or preset is nobody's.
+    """
+    chosen = _with_preset(request, catalog)
+    if all(chosen.given.get(key) in (None, False) for key in ("Target", "EnableDPU")):
+        return None, {}
+    target = catalog.target(_target_name(chosen.given))
+    held: dict[str, object] = {}
+    for name in reversed(catalog.lineage(target)):
+        held.update(catalog.target(name).defaults)
+    if isinstance(name := request.given.get("Preset"), str):
+        held.update(catalog.preset(name).recipe)
+    return target, held
+
+
+def _with_types(request: Request, catalog: Catalog) -> Request:
+    """The request with the types that its options name."""
+    named = {
+        argument: value
+        for key, value in request.given.items()
+        for argument, option in (("activation_type", "ActivationType"), ("weight_type", "WeightType"))
+        if value is not None and option_parser.resolve(key, catalog.options) == option
+    }
+    return replace(request, **named, default=request.default - named.keys())  # type: ignore[arg-type]
 
 
 def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:

@@ -239,9 +239,9 @@ def test_large_weights_in_bodies_stay_in_their_bodies(op: str, inside: bool) -> 
     )
     weight = numpy_helper.from_array(RNG.standard_normal((32, 32)).astype(np.float32), "inner")
     owner = next(node for node in source.graph.node if node.op_type == op)
-    next(entry.g for entry in owner.attribute if entry.HasField("g") and entry.name != "else_branch").initializer.append(
-        weight
-    )
+    next(
+        entry.g for entry in owner.attribute if entry.HasField("g") and entry.name != "else_branch"
+    ).initializer.append(weight)
     feeds = [{"x": RNG.standard_normal((2, 32)).astype(np.float32)}]
     result = vitis.quantize_static(source, None, feeds, extra_options={"EnableSubgraph": inside})
     assert result.report.sqnr["y"] > 20

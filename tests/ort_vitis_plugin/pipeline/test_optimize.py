@@ -27,9 +27,7 @@ ENLARGED = {
     "ConstantOfShape": ("g = ConstantOfShape <value = float[1] {0.5}> (shape)", constants(shape=SHAPE)),
     "broadcast": (
         "g = Mul(col, line)",
-        constants(
-            col=RNG.standard_normal((1, 8, 64, 1)).astype(np.float32), line=np.ones((1, 1, 1, 64), np.float32)
-        ),
+        constants(col=RNG.standard_normal((1, 8, 64, 1)).astype(np.float32), line=np.ones((1, 1, 1, 64), np.float32)),
     ),
     "Range": (
         "r = Range(zero, many, one) f = Cast<to = 1>(r) s = Mul(f, small) g = Reshape(s, shape)",

@@ -1,0 +1,64 @@
+"""Whoever calls, at any door, learns how near the result is to float: by a warning, a log record, a file, and here."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import logging
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import AccuracyWarning, OutputError
+
+if TYPE_CHECKING:
+    from ..report.report import Report
+
+logger = logging.getLogger(__name__)
+_last: list[Report] = []
+
+
+def last_report() -> Report | None:
+    """The report of the call that this process answered last, at whatever door; None before the first."""
+    return _last[-1] if _last else None
+
+
+def check_report_file(path: str | Path | None) -> None:
+    """Refuse a file that cannot be written, before any work.
+
+    Raises:
+        OutputError: its folder does not exist, or it is a folder itself.
+    """
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise OutputError(f"Report={str(path)!r} is a folder; give a file name")
+    if not Path(path).parent.is_dir():
+        raise OutputError(f"the folder of Report={str(path)!r} does not exist; create it first")
+
+
+def tell(report: Report, path: str | Path | None = None) -> None:
+    """Keep the report, write it to ``path``, log the verdict, and warn where the result is bad.
+
+    What was measured on random data is no reason to warn: such samples resemble none that the model was made for.
+    """
+    _last[:] = [report]
+    if path is not None:
+        try:
+            Path(path).write_text(report.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"Report={str(path)!r} cannot be written: {error}") from error
+    where = ", on random data" if report.random_data else ""
+    measured = ", ".join(f"{name} {value:.1f} dB" for name, value in report.sqnr.items()) or "not measured"
+    counts = f"{len(report.quantized)} nodes quantized, {len(report.left_float)} left float"
+    if report.objections and not report.random_data:
+        told = "; ".join(f"output {name}: {why}" for name, why in report.objections.items())
+        logger.warning("the quantized model is bad: %s (%s)", told, counts)
+        advice = report.verdict.advice
+        way_out = str(advice[0]) if advice else "last_report() and `ort-vitis errors` say where it comes from"
+        warnings.warn(
+            f"the quantized model is bad: {told}; {way_out}",
+            AccuracyWarning,
+            stacklevel=5,
+        )
+    else:
+        logger.info("against float%s: %s (%s)", where, measured, counts)
