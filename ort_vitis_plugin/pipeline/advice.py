@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..calibration.statistics import Statistics
@@ -17,7 +18,7 @@ from ..errors import QuantizationError
 from ..graph import Graph
 from ..graph.op_sets import MOVES
 from ..measure.judge import Judge
-from ..measure.layer_errors import layer_errors
+from ..measure.layer_errors import DISCARDING, layer_errors
 from ..numerics.qtypes import PowerOfTwoMethod
 from ..onnx_io.sessions import register_all
 from ..options.ort_options import OrtOptions
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     Quantize = Callable[[Call, ModelProto, Statistics | None], tuple[ModelProto, Statistics]]
 
 LEAST_GAIN = 1.0  # decibels: less is no advice
-ALIKE = 0.9  # of the best gain: then the milder change is the better advice
-TRIALS = 3  # at least, whatever they cost
+ALIKE = 0.8  # of the best gain: then the milder change is the better advice
+TRIALS = 4  # at least, whatever they cost
 LOUD = 20.0  # decibels: a tensor that is better than this by itself is no culprit
 MIN_MAX = "CalibrationMethod.MinMax"
+PASSING = MOVES | {*DISCARDING}
+WITH_BIAS = frozenset({"Conv", "ConvTranspose", "Gemm"})
 PLACES = 3  # tensors that are left float in turn
 
 
@@ -108,19 +111,48 @@ def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candida
     yield from _end(call, graph)
     yield from _steps(call)
     errors = layer_errors(reference, model, judge.feeds, libraries=judge.libraries[1:])
-    errors.sort(key=lambda error: error.alone)
+    errors.sort(key=lambda error: error.contrast)
     yield from _overrides(call, errors)
+    errors = [error for error in errors if not _is_bias(graph, error.tensor)]
     weights = [error for error in errors if graph.is_constant(error.tensor)]
     activations = [error for error in errors if not graph.is_constant(error.tensor)]
     sides = [_of_weights(call, weights), _of_activations(call, activations)]
-    if activations and (not weights or activations[0].alone < weights[0].alone):
+    if activations and (not weights or activations[0].contrast < weights[0].contrast):
         sides.reverse()
-    for side in sides:
-        yield from side
-    for error in errors[:PLACES]:
-        nodes = [*graph.consumers(error.tensor), *filter(None, [graph.producer(error.tensor)])]
-        names = [node.name for node in nodes if node.name]
-        yield Candidate(QUANTIZED, f"tensor {error.tensor}", {"nodes_to_exclude": names})
+    switches = chain(*sides)
+    floats = (
+        Candidate(QUANTIZED, _place(graph, error), {"nodes_to_exclude": _around(graph, error.tensor)})
+        for error in errors[:PLACES]
+    )
+    yield from islice(switches, 1)
+    yield from islice(floats, 1)
+    yield from switches
+    yield from floats
+
+
+def _is_bias(graph: Graph, tensor: str) -> bool:
+    """A bias errs with the scales of what it is added to."""
+    readers = graph.consumers(tensor) if graph.is_constant(tensor) else []
+    return any(node.op_type in WITH_BIAS and list(node.input).index(tensor) == 2 for node in readers)
+
+
+def _place(graph: Graph, error: LayerError) -> str:
+    return f"{'weight' if graph.is_constant(error.tensor) else 'tensor'} {error.tensor}"
+
+
+def _around(graph: Graph, tensor: str) -> list[str]:
+    """The nodes that must stay float for the tensor to stay so: who makes it and who reads it, and beyond what moves
+    or clamps values, who makes those."""
+    found: dict[str, None] = {}
+    before, behind = graph.producer(tensor), list(graph.consumers(tensor))
+    while before is not None:
+        found[before.name] = None
+        before = graph.producer(before.input[0]) if before.op_type in PASSING else None
+    while behind:
+        node = behind.pop()
+        found[node.name] = None
+        behind += graph.consumers(node.output[0]) if node.op_type in PASSING else []
+    return [name for name in found if name]
 
 
 def _end(call: Call, graph: Graph) -> Iterator[Candidate]:
@@ -153,7 +185,7 @@ def _steps(call: Call) -> Iterator[Candidate]:
 def _overrides(call: Call, errors: list[LayerError]) -> Iterator[Candidate]:
     """What the caller states of a tensor that loses by itself is left out."""
     given = call.settings.options.get(OVERRIDES) or {}
-    loud = [error.tensor for error in errors if error.alone < LOUD]
+    loud = [error.tensor for error in errors if error.contrast < LOUD]
     for name in [name for name in loud if name in given] or ([*given] if len(given) == 1 else []):
         rest = {key: value for key, value in given.items() if key != name}
         yield Candidate(QUANTIZED, f"override of {name}", {"extra_options": {OVERRIDES: rest or None}})

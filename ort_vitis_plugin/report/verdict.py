@@ -13,9 +13,9 @@ PREPARED, SIMULATED, QUANTIZED = STAGES = ("prepared", "simulated", "quantized")
 
 @dataclass(frozen=True)
 class Judgement:
-    """One output, or one part of it, which ``tensor`` becomes. ``sqnr`` maps stages to decibels against float, for stages at which the function
-    may have changed; ``agreement`` is the share of rows with the same largest entry, None where it ranks nothing;
-    ``objection`` says why it is bad."""
+    """One output, or one part of it, which ``tensor`` becomes. ``sqnr`` maps stages to decibels against float, for
+    stages at which the function may have changed; ``agreement`` is the share of rows with the same largest entry, None
+    where it ranks nothing; ``objection`` says why it is bad."""
 
     name: str
     tensor: str
