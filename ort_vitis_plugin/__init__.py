@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .custom_ops import get_library_path, register
     from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.quantize_static import calibrate, quantize_static
+    from .presets.toml_file import load_config
     from .report.report import Report, Result
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ _HOMES = {
     "dump_model": "analysis.dump",
     "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
+    "load_config": "presets.toml_file",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
 }
@@ -79,6 +81,7 @@ __all__ = [
     "dump_model",
     "evaluation_twin",
     "get_library_path",
+    "load_config",
     "quant_pre_process",
     "quantize",
     "quantize_dynamic",

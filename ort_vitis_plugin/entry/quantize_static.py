@@ -17,6 +17,7 @@ from ..options.request import Request
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
+from .later_keywords import takes_later_keywords
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..request.settings import Settings
 
 
+@takes_later_keywords
 def quantize_static(
     model_input: str | Path | ModelProto,
     model_output: str | Path | None,

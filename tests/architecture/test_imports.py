@@ -156,6 +156,7 @@ FLOORS = (
     "reference",
     "testing",
     "api",
+    "presets",
     "entry",
     "legacy",
     "compat",
