@@ -35,6 +35,7 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
     if reader is None and (call.request.calibration is not None or range_file(call.settings) is not None):
         reader = RandomDataReader(model, call.call.random_data_reader_input_shape)
     if reader is None:
+        call.ledger.random = True
         call.report.note("calibrated with random data: fit for trying out only, not for deployment")
         reader = RandomDataReader(
             model, call.call.random_data_reader_input_shape, call.call.random_data_reader_input_data_range

@@ -40,7 +40,7 @@ from .manager import BUNDLED, shared_manager
 from .methods import Method
 
 D = TypeVar("D")
-Named = TypeVar("Named", Target, Preset)
+Named = TypeVar("Named", bound=Target | Preset)
 
 
 class Catalog:

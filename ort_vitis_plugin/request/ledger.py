@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Ledger:
     """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins``
     holds op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
-    ``libraries`` paths of custom-op libraries."""
+    ``libraries`` paths of custom-op libraries; ``random`` says that the samples are, ``float_hash`` which model the
+    caller's is, ``metadata`` holds the keys of its metadata."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -29,6 +30,9 @@ class Ledger:
     samples: Samples | None = None
     statistics: Statistics | None = None
     libraries: list[str] = field(default_factory=list)
+    random: bool = False
+    float_hash: str = ""
+    metadata: frozenset[str] = frozenset()
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:
@@ -38,5 +42,6 @@ class Ledger:
     def next_answer(self, settings: Settings) -> Ledger:
         """The ledger of a second answer to the same call: it reads the same samples with the same libraries."""
         again = Ledger.opened(settings)
-        again.samples, again.libraries = self.samples, self.libraries
+        again.samples, again.libraries, again.random = self.samples, self.libraries, self.random
+        again.float_hash, again.metadata = self.float_hash, self.metadata
         return again

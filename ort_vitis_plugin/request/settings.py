@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """One configured request with everything that follows from it; what happens to it is in the ledger."""
+    """One configured request with everything that follows from it; what happens to it is in the ledger.
+
+    ``asked`` are the settings as they were asked for, where names have been followed since.
+    """
 
     request: Request
     catalog: Catalog
@@ -38,6 +41,7 @@ class Settings:
     activation: QType
     weight: QType
     op_types: frozenset[str]
+    asked: Settings | None = None
 
     @property
     def call(self) -> CallOptions:
