@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.outcome import last_report
     from .entry.quantize_static import calibrate, quantize_static
+    from .presets.toml_file import load_config
     from .report.report import Report, Result
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ _HOMES = {
     "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
     "last_report": "entry.outcome",
+    "load_config": "presets.toml_file",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
 }
@@ -85,6 +87,7 @@ __all__ = [
     "evaluation_twin",
     "get_library_path",
     "last_report",
+    "load_config",
     "quant_pre_process",
     "quantize",
     "quantize_dynamic",

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
-from .data_arguments import add_data, data_reader
+import rich_click as click
+
+from .data_arguments import data_options, data_reader
+from .gates import MAX_DROP, MIN_SQNR, below, dropped, share
+from .output import Output
+from .pair import checked_pair
+from .verb import verb
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -14,50 +19,63 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.data_readers import CalibrationData
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "evaluate", help="compare a quantized model with its float model", description="SQNR of each output."
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    add_data(parser, otherwise="default: one random sample. Class folders of pictures are labels")
+@verb(
+    "evaluate",
+    examples=(
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data samples.npz",
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data pictures --max-drop 1%",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("quantized", metavar="QUANTIZED")
+@data_options(otherwise="default: one random sample. Class folders of pictures are labels")
+@click.option(
+    MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
+)
+@click.option(
+    MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where accuracy falls by more (1%)."
+)
+def evaluate(
+    out: Output, model: str, quantized: str, min_sqnr: float | None, max_drop: str | None, **flags: Any
+) -> int:
+    """SQNR of each output; with labels also how often each model is right."""
+    from ort_vitis_plugin.data_readers import RandomDataReader, Samples
+    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.measure.evaluate import compare
+
+    most = None if max_drop is None else share(max_drop)
+    before, after = checked_pair(model, quantized)
+    reader = data_reader(flags)
+    found = compare(before, after, Samples(RandomDataReader(before) if reader is None else reader, before))
+    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())
+    out.table("Against float", ("output", "#SQNR", "#largest difference"), rows)
+    for name, each in found.items():
+        if each.other_sizes:
+            out.print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
+    data: dict[str, Any] = {"sqnr": {name: each.sqnr for name, each in found.items()}}
+    right = None if reader is None else _accuracy(before, after, reader)
+    if right is not None:
+        shares, count = right
+        out.print(f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({count} samples with labels)")
+        data["accuracy"] = {"float": shares[0], "quantized": shares[1], "samples": count}
+    elif most is not None:
+        raise OptionError(f"{MAX_DROP} needs samples with labels: --data FOLDER with a folder of pictures per class")
+    out.data(data)
+    gates = [below(data["sqnr"], min_sqnr)]
+    gates += [dropped(*right[0], most)] if right is not None else []
+    return max(gates)
 
 
-def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: CalibrationData) -> None:
-    """How often each model is right, where the samples have labels."""
+def _accuracy(
+    model: ModelProto, quantized: ModelProto, reader: CalibrationData
+) -> tuple[tuple[float, float], int] | None:
+    """How often each model is right, and of how many samples; None where the samples have no labels."""
     from ort_vitis_plugin import custom_ops
     from ort_vitis_plugin.data_readers import adapt_feed
     from ort_vitis_plugin.measure.top1 import top1
     from ort_vitis_plugin.onnx_io.sessions import open_session
-    from ort_vitis_plugin.report.tables import wide_console
 
     left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
     runs = (lambda feed: left.run(None, feed), lambda feed: right.run(None, adapt_feed(quantized, feed)))
     counts, rows = top1(runs, reader.bound_to(model).labelled())
-    if rows:
-        shares = [count / rows for count in counts]
-        text = f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({rows} samples with labels)"
-        wide_console().print(text, highlight=False)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run both models on the samples; one row per output."""
-    from ort_vitis_plugin import custom_ops
-    from ort_vitis_plugin.data_readers import RandomDataReader, Samples
-    from ort_vitis_plugin.measure.evaluate import compare
-    from ort_vitis_plugin.onnx_io.load import load_model
-    from ort_vitis_plugin.report.tables import table, wide_console
-
-    model, quantized = load_model(arguments.model), custom_ops.with_functions(load_model(arguments.quantized))
-    reader = data_reader(arguments)
-    found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
-    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())
-    wide_console().print(table("Against float", ("output", "#SQNR", "#largest difference"), rows))
-    for name, each in found.items():
-        if each.other_sizes:
-            print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
-    if reader is not None:
-        _show_accuracy(model, quantized, reader)
-    return 0
+    return ((counts[0] / rows, counts[1] / rows), rows) if rows else None

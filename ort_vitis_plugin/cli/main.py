@@ -1,51 +1,99 @@
-"""``ort-vitis``: the command line. A failure of ours is one line on stderr and exit status 1, Ctrl-C is 130."""
+"""``ort-vitis``: the command line. A failure of ours is one line on stderr.
+
+Exit status: 0 done; 1 it could not be done; 2 the call is wrong, and nothing was written; 3 a gate such as --min-sqnr
+is not met; 130 interrupted.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
+
+import rich_click as click
 
 from .. import __version__
-from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
-from ..options.options import OptionWarning
-from . import calibrate, catalogue, convert, demo, docs, dump, errors, evaluate, fix_shape, forecast, quantize
+from ..errors import AttachError, MissingPluginError, PluginError, QuantizationError, SelfCheckError
+from . import (
+    calibrate,
+    catalogue,
+    convert,
+    demo,
+    device_report,
+    docs,
+    dump,
+    errors,
+    evaluate,
+    fix_shape,
+    forecast,
+    info,
+    old_script,
+    quantize,
+)
+from .completion import completion
+from .spelling import as_typed
+from .verb import STYLE, Verbs
 
-VERBS = (quantize, demo, evaluate, errors, calibrate, forecast, fix_shape, dump, catalogue, convert, docs)
+FAILED, WRONG = 1, 2
+OURS = (SelfCheckError, PluginError, AttachError)
+
+PANELS = {
+    "Quantize": (quantize.quantize, calibrate.calibrate, convert.preprocess, fix_shape.fix_shape, old_script.run),
+    "Look at the result": (evaluate.evaluate, errors.errors, info.info, dump.dump),
+    "The device": (forecast.forecast, device_report.device_report),
+    "Models": (convert.convert,),
+    "Find out": (catalogue.options, catalogue.explain, catalogue.plugins, demo.demo, docs.docs, completion),
+}
 
 
-def parser() -> argparse.ArgumentParser:
-    """All verbs and their arguments."""
-    top = argparse.ArgumentParser(prog="ort-vitis", description="Quantize ONNX models for AMD NPUs.")
-    top.add_argument("--version", action="version", version=f"ort-vitis-plugin {__version__}")
-    verbs = top.add_subparsers(metavar="VERB", required=True)
-    for module in VERBS:
-        module.add(verbs)
-    return top
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "rich_help_config": STYLE})
+@click.version_option(__version__, prog_name="ort-vitis-plugin", message="%(prog)s %(version)s")
+def ort_vitis() -> None:
+    """Quantize ONNX models for AMD NPUs.
+
+    `ort-vitis VERB --help` says what a verb does, with examples.
+    """
+
+
+for name, commands in PANELS.items():
+    ort_vitis.add_panel(click.RichCommandPanel(name, commands=[str(command.name) for command in commands]))
+    for command in commands:
+        ort_vitis.add_command(command)
+for command in convert.ALIASES:
+    ort_vitis.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Answer one command; returns the exit status."""
-    arguments = parser().parse_args(argv)
     with warnings.catch_warnings():
-        for category in (OptionWarning, AccuracyWarning, RandomDataWarning):
-            warnings.simplefilter("always", category)
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            return int(arguments.run(arguments))
+            answer: Any = ort_vitis.main(
+                args=None if argv is None else list(argv), prog_name="ort-vitis", standalone_mode=False
+            )
+        except click.ClickException as error:
+            hint = getattr(error, "ctx", None)
+            _say(error.format_message(), f"; see {hint.command_path} --help" if hint is not None else "")
+            return WRONG
         except QuantizationError as error:
-            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-            return 1
-        except KeyboardInterrupt:
+            _say(as_typed(str(error)))
+            return FAILED if isinstance(error, OURS) and not isinstance(error, MissingPluginError) else WRONG
+        except (KeyboardInterrupt, click.Abort):
             print("interrupted: nothing was written", file=sys.stderr)
             return 130
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141
+    return answer if isinstance(answer, int) else 0
+
+
+def _say(text: str, hint: str = "") -> None:
+    print(f"error: {' '.join(text.split()).removesuffix('.')}{hint}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {as_typed(str(message))}", file=sys.stderr)

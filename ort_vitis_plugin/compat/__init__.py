@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from .install import install, uninstall
+from .install import environment_of_children, install, served_packages, uninstall
 
-__all__ = ["install", "uninstall"]
+__all__ = ["environment_of_children", "install", "served_packages", "uninstall"]

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, UnknownNameError, suggest
@@ -75,6 +77,19 @@ def uninstall(*packages: str) -> None:
         for name in finder.providers:
             if _is_ours(name) and all(name not in other.providers for other in _finders()):
                 sys.modules.pop(name, None)
+
+
+def served_packages(catalog: Catalog | None = None) -> list[str]:
+    """The packages whose names are served."""
+    return sorted({name.partition(".")[0] for name in _served(catalog or shared_catalog())})
+
+
+def environment_of_children() -> dict[str, str]:
+    """Environment variables with which Python processes that this one starts find the names too."""
+    package = Path(__file__).resolve().parents[1]
+    folders = [str(Path(__file__).resolve().parent / "for_children"), str(package.parent)]
+    folders += filter(None, [os.environ.get("PYTHONPATH")])
+    return {"PYTHONPATH": os.pathsep.join(folders)}
 
 
 def _served(catalog: Catalog) -> dict[str, Provider]:

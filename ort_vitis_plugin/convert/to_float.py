@@ -16,7 +16,7 @@ from ort_vitis_plugin.custom_ops.domains import (
     VAI_DOMAIN,
 )
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_dequantize, is_quantize
-from ort_vitis_plugin.emission import clip_metadata
+from ort_vitis_plugin.emission import clip_metadata, provenance
 from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
@@ -183,6 +183,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     skip_bodies(graph, lambda node: is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
     result = graph.to_model()
     clip_metadata.forget(result)
+    provenance.forget(result)
     custom_ops.add_functions(result)
     used = {node.domain for node in result.graph.node} | {function.domain for function in result.functions}
     for index in reversed(range(len(result.opset_import))):

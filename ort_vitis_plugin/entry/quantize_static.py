@@ -18,6 +18,7 @@ from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
 from .client_defaults import wishes
+from .later_keywords import takes_later_keywords
 from .outcome import check_report_file, tell
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..request.settings import Settings
 
 
+@takes_later_keywords
 def quantize_static(
     model_input: str | Path | ModelProto,
     model_output: str | Path | None,

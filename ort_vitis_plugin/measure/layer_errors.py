@@ -58,6 +58,7 @@ class LayerError:
 @dataclass
 class _Sums:
     axis: int
+    compared: bool = False
     signal: float = 0.0
     through: float = 0.0
     alone: float = 0.0
@@ -66,6 +67,7 @@ class _Sums:
 
     def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
         self._count_channels(f, alone)
+        self.compared = True
         finite = np.isfinite(f)
         f, q, alone = (part[finite].astype(np.float64) for part in (f, q, alone))
         self.signal += float(f @ f)
@@ -136,7 +138,7 @@ def layer_errors(
     watched = codes.to_model()
     _expose(watched, [*probe.ends.values(), *constants.values()])
     _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
-    sums = _run(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
+    sums = _compared(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(tensor)
@@ -208,6 +210,28 @@ def _expose(model: ModelProto, tensors: Iterable[str]) -> None:
         if tensor not in known:
             known.add(tensor)
             model.graph.output.append(helper.make_empty_tensor_value_info(tensor))
+
+
+def _compared(
+    probe: _Probe,
+    watched: ModelProto,
+    floats: Graph,
+    constants: dict[str, str],
+    samples: Iterable[Feed],
+    libraries: list[Callable[[ort.SessionOptions], object]],
+) -> dict[str, _Sums]:
+    """The sums of the tensors that have one shape in both models.
+
+    Raises:
+        ModelError: none has.
+    """
+    sums = _run(probe, watched, floats, constants, samples, libraries)
+    found = {tensor: total for tensor, total in sums.items() if total.compared}
+    if not found:
+        raise ModelError(
+            "no tensor has the same shape in both models; is the quantized one made from this float model?"
+        )
+    return found
 
 
 def _run(

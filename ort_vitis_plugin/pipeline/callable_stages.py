@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import ModelProto
 
 from ..data_readers import Samples
 from ..emission.emitter import Emitter
@@ -29,7 +30,6 @@ from .inputs import libraries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from onnx import ModelProto
 
     from ..calibration.statistics import Statistics
     from ..plan import Plan, TensorPlan
@@ -67,7 +67,8 @@ def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings
     call = Call(settings, Ledger.opened(settings))
     graph = stages.prepare(call, stages.normalize(call, stages.load(call)))
     excluded = tuple(dict.fromkeys((*call.request.nodes_to_exclude, *call.ledger.excluded)))
-    followed = replace(settings, request=replace(call.request, nodes_to_exclude=excluded), options=call.options)
+    request = replace(call.request, nodes_to_exclude=excluded)
+    followed = replace(settings, request=request, options=call.options, asked=settings)
     return graph.to_model(), followed
 
 
@@ -107,6 +108,8 @@ def emit(planned: PlannedModel) -> ModelProto:
     """The quantized model, bodies of If, Loop and Scan included; not checked."""
     call, plan = planned.call, planned.plan
     subgraphs.BodyQuantizer(call, planned.statistics).quantize(plan.graph, plan)
+    if isinstance(planned.settings.request.model, ModelProto):
+        stages.remember(call, planned.settings.request.model)
     emitter = Emitter(plan, planned.marks, planned.settings.format.writer(call, plan.graph))
     return stages.finish(call, stages.emit(call, emitter), plan)
 

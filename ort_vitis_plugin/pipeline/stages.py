@@ -13,9 +13,11 @@ from onnx import ModelProto
 from .. import custom_ops
 from ..calibration.statistics import Statistics
 from ..data_readers import adapt_feed, adapter_to
+from ..emission.provenance import record
 from ..graph import Graph, subgraphs
 from ..onnx_io import external_weights
 from ..onnx_io.load import load_aside
+from ..onnx_io.model_hash import model_hash
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
@@ -23,6 +25,7 @@ from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
 from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
+from ..request.provenance_facts import facts
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
 from ..selection.rules import leave_float
@@ -70,10 +73,18 @@ def _tell(call: Call, stage: str, value: object) -> None:
     hook(stage=stage, context=call, value=value, run=call)
 
 
+def remember(call: Call, given: ModelProto) -> None:
+    """Write down which model the caller's is."""
+    call.ledger.float_hash = model_hash(given)
+    call.ledger.metadata = frozenset(entry.key for entry in given.metadata_props)
+
+
 @stage
 def load(call: Call) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    model = canonical_form(load_aside(call.request.model))
+    given = load_aside(call.request.model)
+    remember(call, given)
+    model = canonical_form(given)
     if call.call.fix_shapes:
         model = fix_shapes(model, call.call.fix_shapes)
     call.report.float_bytes = model_size(model) + external_weights.size(model)
@@ -182,6 +193,7 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     from .. import __version__
 
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
+    record(model, facts(call, __version__), kept=call.ledger.metadata)
     call.report.quantized_bytes = model_size(model) + external_weights.size(model)
     return model
 

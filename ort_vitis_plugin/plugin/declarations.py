@@ -45,7 +45,7 @@ class Target:
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
     ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can).
+    can); ``aliases`` are other names of it. Case does not count.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Target:
     bias_as_weight: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -66,12 +67,14 @@ class Target:
 @dataclass(frozen=True)
 class Preset:
     """A configuration with a name. ``arguments`` are quantize_static's (format, method, types, per_channel,
-    reduce_range), ``recipe`` options by key, Target among them; what the caller gives wins over both."""
+    reduce_range), ``recipe`` options by key, Target among them; what the caller gives wins over both. ``aliases`` are
+    other names of it; case does not count."""
 
     name: str
     doc: str
     arguments: Mapping[str, object] = field(default_factory=dict)
     recipe: Mapping[str, object] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

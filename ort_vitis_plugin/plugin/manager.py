@@ -23,6 +23,7 @@ BUNDLED = (
     "ort_vitis_prepare",
     "ort_vitis_ipu",
     "ort_vitis_correct",
+    "ort_vitis_presets",
 )
 BLOCK = "ORT_VITIS_BLOCK"
 

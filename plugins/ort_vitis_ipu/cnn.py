@@ -84,6 +84,7 @@ IPU_CNN = Target(
     bias_as_weight=True,
     check=check,
     placement=placement,
+    aliases=("npu_cnn",),
 )
 
 IPU_CNN_PRESET = Preset(
@@ -96,4 +97,5 @@ IPU_CNN_PRESET = Preset(
         "weight_type": QuantType.QInt8,
     },
     recipe={"Target": "ipu_cnn"},
+    aliases=("npu_cnn",),
 )

@@ -23,6 +23,7 @@ IPU_TRANSFORMER = Target(
     "Transformers on the Ryzen AI NPU: MatMul, Gemm and Conv with MinMax and float scales, int8 by int8.",
     defaults=DEFAULTS,
     op_types=PRODUCTS,
+    aliases=("npu_transformer",),
 )
 
 IPU_TRANSFORMER_PRESET = Preset(
@@ -30,4 +31,5 @@ IPU_TRANSFORMER_PRESET = Preset(
     "The configuration for transformers on the NPU: int8 by int8, float scales, products of matrices alone.",
     arguments=DEFAULTS,
     recipe={"Target": "ipu_transformer"},
+    aliases=("npu_transformer",),
 )

@@ -37,7 +37,18 @@ ORT_INTERNALS = {
 # What plugins may import of the host: the API, and the conversions between written models.
 PUBLIC = ("ort_vitis_plugin.api", "ort_vitis_plugin.convert")
 
-THIRD_PARTY = {"google", "ml_dtypes", "numpy", "onnx", "onnxruntime", "onnxruntime_extensions", "pluggy", "rich"}
+THIRD_PARTY = {
+    "google",
+    "ml_dtypes",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime_extensions",
+    "pluggy",
+    "rich",
+    "rich_click",
+    "click",
+}
 
 
 def modules(folder: Path) -> dict[str, ast.Module]:
@@ -156,6 +167,7 @@ FLOORS = (
     "reference",
     "testing",
     "api",
+    "presets",
     "entry",
     "legacy",
     "compat",

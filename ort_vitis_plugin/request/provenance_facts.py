@@ -1,0 +1,75 @@
+"""Requests that mean the same have the same facts: options in effect by canonical keys, and no figure of a run."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plugin.entries import full_name
+
+if TYPE_CHECKING:
+    from .call import Call
+
+# Said by other facts, or of the machine and not of the model.
+LEFT_OUT = frozenset(
+    {"Preset", "Target", "EnableDPU", "Format", "Method", "InputNodes", "OutputNodes", "ActivationTypes"}
+    | {"CalibrationCache", "CalibrationCachePath", "CustomOpLibraries", "ExecutionProviders", "SelfCheck"}
+)
+ARGUMENTS = ("per_channel", "reduce_range", "nodes_to_quantize", "nodes_to_exclude")
+
+
+def facts(call: Call, version: str) -> dict[str, Any]:
+    """How this call makes its file."""
+    settings = call.settings.asked or call.settings
+    request = settings.request
+    declared = settings.catalog.options
+    options = {
+        key: plain(value)
+        for key, value in settings.options.items()
+        if key in declared and key not in LEFT_OUT and plain(value) != plain(declared[key].default)
+    }
+    ends = {key: plain(settings.options.get(key)) for key in ("InputNodes", "OutputNodes") if settings.options.get(key)}
+    arguments = {name: plain(getattr(request, name)) for name in ARGUMENTS if getattr(request, name)}
+    if request.op_types:
+        arguments["op_types_to_quantize"] = sorted(request.op_types)
+    return {
+        "version": version,
+        "target": settings.target.name,
+        "quant_format": full_name(settings.format.key),
+        "calibrate_method": full_name(settings.method.key),
+        "activation_type": str(settings.activation),
+        "weight_type": str(settings.weight),
+        "arguments": arguments,
+        "options": {**options, **ends},
+        "samples": 0 if call.statistics is None else call.statistics.samples,
+        "random_samples": call.ledger.random,
+        "float_model": call.ledger.float_hash,
+    }
+
+
+def keywords(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of quantize_static that the facts of a file amount to."""
+    kinds = ("quant_format", "calibrate_method", "activation_type", "weight_type")
+    return {
+        **{kind: found[kind] for kind in kinds if kind in found},
+        **found.get("arguments", {}),
+        "extra_options": {"Target": found.get("target", "cpu"), **found.get("options", {})},
+    }
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: enums by their full names, sets in order."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value))
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return full_name(value) if hasattr(value, "name") else str(value)
