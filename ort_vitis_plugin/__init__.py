@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .entry.quantize_static import calibrate, quantize_static
     from .presets.toml_file import load_config
     from .report.report import Report, Result
+    from .trials.tune import tune
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ _HOMES = {
     "load_config": "presets.toml_file",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
+    "tune": "trials.tune",
 }
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "quantize_static",
     "register",
     "shape_inference",
+    "tune",
     "write_calibration_table",
 ]
 

@@ -32,6 +32,7 @@ from . import (
     info,
     old_script,
     quantize,
+    tune,
 )
 from .completion import completion
 from .spelling import as_typed
@@ -41,7 +42,14 @@ FAILED, WRONG = 1, 2
 OURS = (SelfCheckError, PluginError, AttachError)
 
 PANELS = {
-    "Quantize": (quantize.quantize, calibrate.calibrate, convert.preprocess, fix_shape.fix_shape, old_script.run),
+    "Quantize": (
+        quantize.quantize,
+        tune.tune,
+        calibrate.calibrate,
+        convert.preprocess,
+        fix_shape.fix_shape,
+        old_script.run,
+    ),
     "Look at the result": (evaluate.evaluate, errors.errors, info.info, dump.dump),
     "The device": (forecast.forecast, device_report.device_report),
     "Models": (convert.convert,),

@@ -121,7 +121,7 @@ def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candida
         sides.reverse()
     switches = chain(*sides)
     floats = (
-        Candidate(QUANTIZED, _place(graph, error), {"nodes_to_exclude": _around(graph, error.tensor)})
+        Candidate(QUANTIZED, _place(graph, error), {"nodes_to_exclude": nodes_around(graph, error.tensor)})
         for error in errors[:PLACES]
     )
     yield from islice(switches, 1)
@@ -140,7 +140,7 @@ def _place(graph: Graph, error: LayerError) -> str:
     return f"{'weight' if graph.is_constant(error.tensor) else 'tensor'} {error.tensor}"
 
 
-def _around(graph: Graph, tensor: str) -> list[str]:
+def nodes_around(graph: Graph, tensor: str) -> list[str]:
     """The nodes that must stay float for the tensor to stay so: who makes it and who reads it, and beyond what moves
     or clamps values, who makes those."""
     found: dict[str, None] = {}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LEFT_OUT = frozenset(
     {"Preset", "Target", "EnableDPU", "Format", "Method", "InputNodes", "OutputNodes", "ActivationTypes"}
     | {"CalibrationCache", "CalibrationCachePath", "CustomOpLibraries", "ExecutionProviders", "SelfCheck"}
+    | {"Attribution", "Report"}
 )
 ARGUMENTS = ("per_channel", "reduce_range", "nodes_to_quantize", "nodes_to_exclude")
 

@@ -167,6 +167,7 @@ FLOORS = (
     "reference",
     "testing",
     "api",
+    "trials",
     "presets",
     "entry",
     "legacy",
