@@ -12,6 +12,7 @@ from .configuration import configuration_options, keywords_of, said
 from .data_arguments import data_options, data_reader
 from .gates import MIN_SQNR, below
 from .output import Output
+from .tune import SHORT_BUDGET, TARGET, told
 from .verb import verb
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin import Result
 
+AUTO = "auto"
 EXAMPLES = (
     "ort-vitis quantize digits.onnx --data samples.npz --preset ipu_cnn",
     "ort-vitis quantize digits.onnx -o out.onnx --data pictures --preset A16W8",
@@ -55,6 +57,8 @@ def quantize(
     found = said(flags)
     keywords = keywords_of(found)
     preset = keywords["extra_options"].get("Preset")
+    if preset == AUTO:
+        return _automatic(out, models, output, data_reader(flags, found.get("samples")), keywords, min_sqnr)
     suffix = "quantized" if preset is None else shared_catalog().preset(preset).name
     files = {model: _output_of(model, output, suffix, several=len(models) > 1) for model in models}
     if calibration is not None:
@@ -80,6 +84,27 @@ def quantize(
         {f"{model}: {name}": db for model, each in done.items() for name, db in each.report.sqnr.items()}, min_sqnr
     )
     return 2 if failed else gate
+
+
+def _automatic(
+    out: Output, models: tuple[str, ...], output: str | None, reader: Any, keywords: dict[str, Any], goal: float | None
+) -> int:
+    """A short search; ``--min-sqnr`` is its goal.
+
+    Raises:
+        OptionError: several models, or no samples.
+    """
+    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.trials.tune import tune
+
+    if len(models) > 1 or reader is None:
+        raise OptionError(f"--preset {AUTO} tries configurations of one model on samples; give one model and --data")
+    options = {key: value for key, value in keywords["extra_options"].items() if key != "Preset"}
+    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
+    target = options.pop("Target", TARGET)
+    file = _output_of(models[0], output, AUTO, several=False)
+    search = {"target": target, "goal": goal, "budget": SHORT_BUDGET, "out": file}
+    return told(out, tune(models[0], reader, **search, **{**given, "extra_options": options}), goal)
 
 
 def _quantized(out: Output, model: str, file: Path, reader: Any, keywords: Mapping[str, Any]) -> Result:

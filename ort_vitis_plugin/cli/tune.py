@@ -55,9 +55,7 @@ HEADINGS = ("what", "#score", "#gain", "#on the device", "#bytes", "#seconds", "
     panel=SEARCH,
     help="Of the nodes that are there at first (default: 0.9).",
 )
-@click.option(
-    "--types", metavar="TYPE", multiple=True, panel=SEARCH, help="Wider types for as few tensors as it takes."
-)
+@click.option("--types", metavar="TYPE", multiple=True, panel=SEARCH, help="Wider types for few tensors.")
 @configuration_options
 def tune(
     out: Output,

@@ -113,7 +113,7 @@ def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candida
     errors = layer_errors(reference, model, judge.feeds, libraries=judge.libraries[1:])
     errors.sort(key=lambda error: error.contrast)
     yield from _overrides(call, errors)
-    errors = [error for error in errors if not _is_bias(graph, error.tensor)]
+    errors = [error for error in errors if not is_bias(graph, error.tensor)]
     weights = [error for error in errors if graph.is_constant(error.tensor)]
     activations = [error for error in errors if not graph.is_constant(error.tensor)]
     sides = [_of_weights(call, weights), _of_activations(call, activations)]
@@ -130,8 +130,8 @@ def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candida
     yield from floats
 
 
-def _is_bias(graph: Graph, tensor: str) -> bool:
-    """A bias errs with the scales of what it is added to."""
+def is_bias(graph: Graph, tensor: str) -> bool:
+    """Whether the tensor is a bias, which errs with the scales of what it is added to."""
     readers = graph.consumers(tensor) if graph.is_constant(tensor) else []
     return any(node.op_type in WITH_BIAS and list(node.input).index(tensor) == 2 for node in readers)
 

@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..graph.op_sets import MOVES
 from ..measure.layer_errors import layer_errors
 from ..options.host_options import CallOptions
-from ..pipeline.advice import nodes_around
+from ..pipeline.advice import is_bias, nodes_around
 from ..pipeline.validation import check_request
 from ..plugin.declarations import Stage, Transform
 from ..plugin.entries import full_name
@@ -139,13 +139,13 @@ def singles(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 
 def worst_tensors(bench: Bench, best: Configuration) -> list[str]:
-    """Quantized tensors that are computed or fed, those that lose most of what they say first."""
+    """Quantized tensors, weights too and biases not, those that lose most of what they say first."""
     reference = bench.reference(best)
-    found = layer_errors(
+    errors = layer_errors(
         reference, bench.quantized(best).model, bench.split.judging, libraries=bench.judge.libraries[1:]
     )
     graph = Graph(reference, copy=False)
-    found = [each for each in found if not graph.is_constant(each.tensor)]
+    found = [each for each in errors if not is_bias(graph, each.tensor)]
     return [each.tensor for each in sorted(found, key=lambda each: each.contrast)]
 
 
