@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.outcome import last_report
     from .entry.quantize_static import calibrate, quantize_static
+    from .measure.evaluation import evaluate
     from .presets.toml_file import load_config
     from .report.report import Report, Result
     from .trials.tune import tune
@@ -52,6 +53,7 @@ _HOMES = {
     "Report": "report.report",
     "Result": "report.report",
     "dump_model": "analysis.dump",
+    "evaluate": "measure.evaluation",
     "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
     "last_report": "entry.outcome",
@@ -86,6 +88,7 @@ __all__ = [
     "create_calibrator",
     "detach",
     "dump_model",
+    "evaluate",
     "evaluation_twin",
     "get_library_path",
     "last_report",

@@ -1,22 +1,18 @@
-"""``ort-vitis evaluate``: how far a quantized model strays from the float one, output by output."""
+"""``ort-vitis evaluate``: how far a quantized model strays from the float one, and what that costs its user."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from .data_arguments import data_options, data_reader
 from .gates import MAX_DROP, MIN_SQNR, below, dropped, share
+from .metric_names import metric_named
 from .output import Output
 from .pair import checked_pair
 from .verb import verb
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
-    from ort_vitis_plugin.data_readers import CalibrationData
 
 
 @verb(
@@ -24,58 +20,67 @@ if TYPE_CHECKING:
     examples=(
         "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data samples.npz",
         "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data pictures --max-drop 1%",
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data samples.npz --labels labels.csv --metric top5",
     ),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("quantized", metavar="QUANTIZED")
 @data_options(otherwise="default: one random sample. Class folders of pictures are labels")
+@click.option("--labels", metavar="FILE", panel="Samples", help="A CSV file: its last column is the class of each row.")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="sqnr, top1, top5, cosine, psnr, or FILE.py:FUNCTION of a session (default: top1 with labels, else sqnr).",
+)
 @click.option(
     MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
 )
 @click.option(
-    MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where accuracy falls by more (1%)."
+    MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where the score falls by more (1%)."
 )
 def evaluate(
-    out: Output, model: str, quantized: str, min_sqnr: float | None, max_drop: str | None, **flags: Any
+    out: Output,
+    model: str,
+    quantized: str,
+    labels: str | None,
+    metric: str | None,
+    min_sqnr: float | None,
+    max_drop: str | None,
+    **flags: Any,
 ) -> int:
-    """SQNR of each output; with labels also how often each model is right."""
-    from ort_vitis_plugin.data_readers import RandomDataReader, Samples
+    """SQNR of each output, time and size; with labels also how often each model is right."""
     from ort_vitis_plugin.errors import OptionError
-    from ort_vitis_plugin.measure.evaluate import compare
+    from ort_vitis_plugin.measure.evaluation import BEST, SQNR, TOP1
+    from ort_vitis_plugin.measure.evaluation import evaluate as evaluated
 
     most = None if max_drop is None else share(max_drop)
-    before, after = checked_pair(model, quantized)
+    checked_pair(model, quantized)
     reader = data_reader(flags)
-    found = compare(before, after, Samples(RandomDataReader(before) if reader is None else reader, before))
-    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())
+    has_labels = labels is not None or (reader is not None and reader.has_labels)
+    if most is not None and metric is None and not has_labels:
+        raise OptionError(
+            f"{MAX_DROP} needs samples with labels: --labels FILE, or --data FOLDER with a folder of pictures per class"
+        )
+    chosen = metric if metric is not None else TOP1 if has_labels else SQNR
+    found = evaluated(model, quantized, reader, metric_named(chosen), labels)
+    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.outputs.items())
     out.table("Against float", ("output", "#SQNR", "#largest difference"), rows)
-    for name, each in found.items():
+    for name, each in found.outputs.items():
         if each.other_sizes:
             out.print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
-    data: dict[str, Any] = {"sqnr": {name: each.sqnr for name, each in found.items()}}
-    right = None if reader is None else _accuracy(before, after, reader)
-    if right is not None:
-        shares, count = right
-        out.print(f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({count} samples with labels)")
-        data["accuracy"] = {"float": shares[0], "quantized": shares[1], "samples": count}
-    elif most is not None:
-        raise OptionError(f"{MAX_DROP} needs samples with labels: --data FOLDER with a folder of pictures per class")
+    data = found.as_dict()
+    data["sqnr"] = {name: each.sqnr for name, each in found.outputs.items()}
+    if found.metric in BEST:
+        shares = f"{found.float_score:.2%} float, {found.quantized_score:.2%} quantized"
+        out.print(f"right: {shares} ({found.samples} samples with labels)")
+        data["accuracy"] = {
+            "float": found.float_score,
+            "quantized": found.quantized_score,
+            "samples": found.samples,
+        }
+    elif found.metric != SQNR:
+        out.print(f"{found.metric}: {found.float_score:.6g} float, {found.quantized_score:.6g} quantized")
+    out.print(f"time: {found.latency[0]:.2f} ms float, {found.latency[1]:.2f} ms quantized (median, this CPU)")
+    out.print(f"size: {found.size[0]:,} bytes float, {found.size[1]:,} bytes quantized")
     out.data(data)
-    gates = [below(data["sqnr"], min_sqnr)]
-    gates += [dropped(*right[0], most)] if right is not None else []
-    return max(gates)
-
-
-def _accuracy(
-    model: ModelProto, quantized: ModelProto, reader: CalibrationData
-) -> tuple[tuple[float, float], int] | None:
-    """How often each model is right, and of how many samples; None where the samples have no labels."""
-    from ort_vitis_plugin import custom_ops
-    from ort_vitis_plugin.data_readers import adapt_feed
-    from ort_vitis_plugin.measure.top1 import top1
-    from ort_vitis_plugin.onnx_io.sessions import open_session
-
-    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
-    runs = (lambda feed: left.run(None, feed), lambda feed: right.run(None, adapt_feed(quantized, feed)))
-    counts, rows = top1(runs, reader.bound_to(model).labelled())
-    return ((counts[0] / rows, counts[1] / rows), rows) if rows else None
+    return max(below(data["sqnr"], min_sqnr), dropped(found.float_score, found.quantized_score, most))

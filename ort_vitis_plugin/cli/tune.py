@@ -11,6 +11,7 @@ import rich_click as click
 from .configuration import configuration_options, keywords_of, said
 from .data_arguments import data_options, data_reader
 from .gates import NOT_MET
+from .metric_names import metric_named
 from .output import Output
 from .verb import verb
 
@@ -113,19 +114,6 @@ def told(out: Output, tuned: Tuned, goal: float | None) -> int:
     if tuned.why_not:
         print(f"{'gate' if goal is not None else 'note'}: {tuned.why_not}", file=sys.stderr)
     return NOT_MET if goal is not None and not tuned.reached else 0
-
-
-def metric_named(text: str) -> Any:
-    """A metric's name, or the function that ``FILE.py:FUNCTION`` names.
-
-    Raises:
-        OptionError: there is no such function.
-    """
-    if ".py:" not in text:
-        return text
-    from ort_vitis_plugin.data_readers.picture_recipes import preprocess_named
-
-    return preprocess_named(text)
 
 
 def _rows(trials: Iterable[Trial]) -> Iterator[tuple[str, ...]]:

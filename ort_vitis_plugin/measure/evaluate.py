@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +33,64 @@ class Difference(NamedTuple):
     other_sizes: int
 
 
+class Comparison:
+    """Sums over samples of two models that are run side by side; nothing else is kept of them.
+
+    Raises:
+        ModelError: onnxruntime does not load one of the models, or an output of the float model is missing.
+    """
+
+    def __init__(self, model: ModelProto, quantized: ModelProto) -> None:
+        quantized = custom_ops.with_functions(quantized)
+        self.sessions = _session(model, "float"), _session(quantized, "quantized")
+        self.names = [value.name for value in self.sessions[0].get_outputs()]
+        missing = set(self.names) - {value.name for value in self.sessions[1].get_outputs()}
+        if missing:
+            raise ModelError(
+                f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?"
+            )
+        self.seconds: tuple[list[float], list[float]] = [], []
+        self._adapt = partial(adapt_feed, quantized)
+        self._signal, self._noise, self._largest = (dict.fromkeys(self.names, 0.0) for _ in range(3))
+        self._other = dict.fromkeys(self.names, 0)
+
+    def run(self, feed: Feed) -> tuple[list[Any], list[Any]]:
+        """Both models' outputs on a sample as the float model takes it, counted.
+
+        Raises:
+            ModelError: onnxruntime does not run one of them.
+        """
+        found = tuple(self._timed(at, each) for at, each in enumerate((feed, self._adapt(feed))))
+        for name, f, q in zip(self.names, *found, strict=True):
+            self._add(name, f, q)
+        return found[0], found[1]
+
+    def differences(self) -> dict[str, Difference]:
+        """{output: its difference}."""
+        return {
+            name: Difference(decibels(self._signal[name], self._noise[name]), self._largest[name], self._other[name])
+            for name in self.names
+        }
+
+    def _timed(self, at: int, feed: Feed) -> list[Any]:
+        start = time.perf_counter()
+        found = _run(self.sessions[at], self.names, feed)
+        self.seconds[at].append(time.perf_counter() - start)
+        return found
+
+    def _add(self, name: str, f: Any, q: Any) -> None:
+        if not isinstance(f, np.ndarray) or f.dtype.kind != "f":
+            return
+        if f.shape != np.shape(q):
+            self._other[name] += 1
+        elif f.size:
+            f = f.astype(np.float64)
+            difference = f - np.asarray(q, dtype=np.float64)
+            self._signal[name] += float(np.sum(f**2))
+            self._noise[name] += float(np.sum(difference**2))
+            self._largest[name] = max(self._largest[name], float(np.max(np.abs(difference))))
+
+
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, Difference]:
     """{output: its difference} over all samples; nothing but sums is kept of them.
 
@@ -41,34 +100,12 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
         ModelError: onnxruntime does not load or run one of the models, or an output is missing.
         CalibrationError: there is no sample.
     """
-    quantized = custom_ops.with_functions(quantized)
-    left, right = _session(model, "float"), _session(quantized, "quantized")
-    names = [value.name for value in left.get_outputs()]
-    missing = set(names) - {value.name for value in right.get_outputs()}
-    if missing:
-        raise ModelError(f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?")
-    adapt = partial(adapt_feed, quantized)
-    signal, noise, largest = (dict.fromkeys(names, 0.0) for _ in range(3))
-    other = dict.fromkeys(names, 0)
-    count = 0
+    comparison = Comparison(model, quantized)
     for feed in feeds:
-        count += 1
-        for name, f, q in zip(names, _run(left, names, feed), _run(right, names, adapt(feed)), strict=True):
-            if not isinstance(f, np.ndarray) or f.dtype.kind != "f":
-                continue
-            if f.shape != np.shape(q):
-                other[name] += 1
-                continue
-            if not f.size:
-                continue
-            f = f.astype(np.float64)
-            difference = f - np.asarray(q, dtype=np.float64)
-            signal[name] += float(np.sum(f**2))
-            noise[name] += float(np.sum(difference**2))
-            largest[name] = max(largest[name], float(np.max(np.abs(difference))))
-    if not count:
+        comparison.run(feed)
+    if not comparison.seconds[0]:
         raise CalibrationError("there is no sample to compare on")
-    return {name: Difference(decibels(signal[name], noise[name]), largest[name], other[name]) for name in names}
+    return comparison.differences()
 
 
 def _session(model: ModelProto, which: str) -> ort.InferenceSession:

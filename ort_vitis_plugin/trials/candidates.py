@@ -79,15 +79,16 @@ def ranges(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 
 def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """Each op type left float; and products of matrices alone."""
+    """Products of matrices alone; each op type left float, the rarest first."""
     quantized = bench.quantized(best).report.quantized
     counts = Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
-    for op_type, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-        yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
     products = [op_type for op_type in PRODUCTS if counts[op_type]]
     if len(products) < len(counts):
-        for chosen in {tuple(products), *((each,) for each in products)} - {()}:
-            yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
+        for chosen in dict.fromkeys([tuple(products), *((each,) for each in reversed(products))]):
+            if chosen:
+                yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
+    for op_type, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
 
 
 def ends(bench: Bench, best: Configuration) -> Iterator[Candidate]:

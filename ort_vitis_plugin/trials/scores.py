@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CalibrationError, OptionError, suggest
+from ..errors import MetricError, OptionError, suggest
+from ..measure.evaluation import SQNR, TOP1, checked_score
 from ..measure.top1 import top1
 
 if TYPE_CHECKING:
@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
     from ..measure.judge import Judge
 
-SQNR, TOP1 = "sqnr", "top1"
 MOST = 150.0  # decibels: float32 itself is no nearer
 Metric = str | Callable[[Any], float]
 Score = Callable[["ModelProto", "ort.InferenceSession"], float]
-
-
-class MetricError(CalibrationError):
-    """A metric raised, or gave what is no number."""
 
 
 def score_of(metric: Metric, judge: Judge, labels: Sequence[NDArray[Any] | None]) -> Score:
@@ -49,7 +44,7 @@ def score_of(metric: Metric, judge: Judge, labels: Sequence[NDArray[Any] | None]
     if not callable(metric):
         hint = suggest(str(metric), (SQNR, TOP1))
         raise OptionError(f"metric takes 'sqnr', 'top1' or a function of a session, not {metric!r}{hint}")
-    return lambda _, session: _checked(metric, session)
+    return lambda _, session: checked_score(metric, session)
 
 
 def _decibels(judge: Judge, model: ModelProto, session: ort.InferenceSession) -> float:
@@ -70,14 +65,3 @@ def _right(judge: Judge, labels: Sequence[NDArray[Any] | None], session: ort.Inf
     runs = [lambda feed: session.run(None, feed)]
     (count,), rows = top1(runs, zip(judge.feeds, labels, strict=True))
     return count / rows
-
-
-def _checked(metric: Callable[[Any], float], session: ort.InferenceSession) -> float:
-    name = getattr(metric, "__name__", type(metric).__name__)
-    try:
-        value = float(metric(session))
-    except Exception as error:
-        raise MetricError(f"metric {name} raised {type(error).__name__}: {error}") from error
-    if not math.isfinite(value):
-        raise MetricError(f"metric {name} gave {value}")
-    return value

@@ -12,6 +12,7 @@ from ..calibration.fingerprint import fingerprint
 from ..data_readers import Samples
 from ..entry.quantize_static import quantize_static
 from ..errors import CalibrationError, OptionError
+from ..measure.evaluation import SQNR
 from ..onnx_io.load import load_model
 from ..presets.toml_file import toml
 from ..report.progress import Progress
@@ -20,7 +21,6 @@ from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .candidates import corrections, ends, halves, is_refused, op_types, ranges, regions, singles, steps, worst_tensors
 from .mixed_types import fewest
-from .scores import SQNR
 from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
 
