@@ -15,16 +15,28 @@ from .provenance import as_recorded
 from .verb import verb
 
 SHOWN = 20
+LEGEND = (
+    "through: all that is quantized before it; alone: its own pair, fed by the float model; weights: its layer's "
+    "weights, all else float. Low alone is a cause, low through alone a victim of those before it."
+)
+PASTED = 3
 
 
-@verb("errors", examples=("ort-vitis errors digits.onnx digits.ipu_cnn.onnx --data samples.npz",))
+@verb(
+    "errors",
+    examples=(
+        "ort-vitis errors digits.onnx digits.ipu_cnn.onnx --data samples.npz",
+        "ort-vitis errors digits.onnx digits.ipu_cnn.onnx --data samples.npz --top 5 --json -",
+    ),
+)
 @click.argument("model", metavar="MODEL")
 @click.argument("quantized", metavar="QUANTIZED")
 @data_options(otherwise="default: one random sample")
-@click.option("--all", "everything", is_flag=True, help=f"List every tensor, not only the {SHOWN} worst.")
+@click.option("--top", metavar="N", type=click.IntRange(1), default=SHOWN, help=f"List N tensors (default: {SHOWN}).")
+@click.option("--all", "everything", is_flag=True, help="List every tensor.")
 @configuration_options
-def errors(out: Output, model: str, quantized: str, everything: bool, **flags: Any) -> None:
-    """SQNR of each quantized tensor, worst first: through all that is quantized before it, and of its own pair alone.
+def errors(out: Output, model: str, quantized: str, top: int, everything: bool, **flags: Any) -> None:
+    """SQNR of each quantized tensor, worst first: through all before it, of its own pair alone, of weights alone.
 
     The float model is prepared as it was for the quantized one; flags are for files that do not say how.
     """
@@ -34,11 +46,35 @@ def errors(out: Output, model: str, quantized: str, everything: bool, **flags: A
     found = said(flags)
     before, after = checked_pair(model, quantized)
     reference = prepared(before, **as_recorded(after, keywords_of(found)))
-    rows = layer_errors(reference, after, data_reader(flags, found.get("samples")))
+    rows = layer_errors(reference, after, data_reader(flags, found.get("samples")), weights=True)
     out.table(
         "Against float, worst first",
-        ("tensor", "made by", "#through", "#alone"),
-        ((row.tensor, row.producer, f"{row.through:.1f} dB", f"{row.alone:.1f} dB") for row in rows),
-        limit=None if everything else SHOWN,
+        ("tensor", "made by", "#through", "#alone", "#weights"),
+        ((r.tensor, r.producer, *map(_decibels, (r.through, r.alone, r.weights))) for r in rows),
+        limit=None if everything else top,
     )
-    out.data([{"tensor": r.tensor, "made_by": r.producer, "through": r.through, "alone": r.alone} for r in rows])
+    out.print(LEGEND)
+    causes = [row.tensor for row in sorted(rows, key=lambda row: row.contrast)[:PASTED]]
+    out.print(f"to leave the likely causes float: --exclude {' '.join(_quoted(f'tensor:{name}') for name in causes)}")
+    listed = rows if everything else rows[:top]
+    out.data(
+        [
+            {
+                "tensor": row.tensor,
+                "made_by": row.producer,
+                "through": row.through,
+                "alone": row.alone,
+                "weights": row.weights,
+                "contrast": row.contrast,
+            }
+            for row in listed
+        ]
+    )
+
+
+def _decibels(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} dB"
+
+
+def _quoted(text: str) -> str:
+    return text if text.replace(":", "").replace("_", "").isalnum() else f"'{text}'"

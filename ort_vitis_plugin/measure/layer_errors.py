@@ -22,6 +22,7 @@ from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import open_session
+from .weight_errors import weight_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +46,8 @@ class LayerError:
 
     ``contrast`` counts what channels say: by channel, the error alone relative to the signal's variance, at most 1; its
     mean over the channels, in decibels. Values that differ by 1 around 300, or lie beside a channel of 3000, lose to
-    codes what they differ by, long before the tensor loses energy.
+    codes what they differ by, long before the tensor loses energy. ``weights`` is what the layer that makes the tensor
+    loses by its weights alone, None where it has none or was not asked.
     """
 
     tensor: str
@@ -53,6 +55,7 @@ class LayerError:
     through: float
     alone: float
     contrast: float
+    weights: float | None = None
 
 
 @dataclass
@@ -112,12 +115,14 @@ def layer_errors(
     feeds: Any = None,
     *,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+    weights: bool = False,
 ) -> list[LayerError]:
     """Every tensor that is quantized in ``quantized`` and has its name in ``reference``, worst first.
 
     ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
-    None is one random sample. Of the samples only sums are kept.
+    None is one random sample. Of the samples only sums are kept. With ``weights`` the samples are run once more, by
+    layers with the weights that are stored.
     """
     reference, quantized = load_model(reference), load_model(quantized)
     samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)
@@ -138,14 +143,25 @@ def layer_errors(
     watched = codes.to_model()
     _expose(watched, [*probe.ends.values(), *constants.values()])
     _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
-    sums = _compared(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
+    register = [custom_ops.register, *libraries]
+    sums = _compared(probe, watched, floats, constants, samples, register)
+    by_weights: dict[str, float] = {}
+    if weights and constants and samples.rewind():
+        by_weights = weight_errors(reference, codes, constants, samples, register)
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(tensor)
         through, alone = total.sqnr(total.through), total.sqnr(total.alone)
         op_type = producer.op_type if producer is not None else ""
-        found.append(LayerError(tensor, op_type, through, alone, total.contrast()))
+        layer = by_weights.get(_layer_of(floats, tensor))
+        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), layer))
     return sorted(found, key=lambda error: error.through)
+
+
+def _layer_of(floats: Graph, tensor: str) -> str:
+    """The tensor in front of the clamp that makes this one, where one does: layers are fused with theirs."""
+    producer = floats.producer(tensor)
+    return producer.input[0] if producer is not None and producer.op_type in DISCARDING else tensor
 
 
 def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:

@@ -14,6 +14,7 @@ from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
 from ort_vitis_plugin.data_readers import Feed
+from ort_vitis_plugin.entry.quantize_static import prepared
 from ort_vitis_plugin.errors import CalibrationError, ModelError
 from ort_vitis_plugin.measure.layer_errors import LayerError, layer_errors
 from tests.models import networks
@@ -118,3 +119,31 @@ def test_models_without_a_tensor_in_common_are_refused() -> None:
 def test_no_sample_is_refused() -> None:
     with pytest.raises(CalibrationError, match="no sample"):
         errors(quantized(), 0)
+
+
+def test_weights_alone_are_told_by_layer() -> None:
+    reference = prepared(networks.network("digits"), **NPU_CNN)
+    found = layer_errors(reference, quantized(), networks.digits("digits", 4, 0).calibration, weights=True)
+    told = {error.tensor: error.weights for error in found if error.weights is not None}
+    assert len(told) > 4
+    assert all(20 < value < 80 for value in told.values())
+    assert {error.weights for error in errors(quantized())} == {None}
+
+
+def test_a_spoilt_weight_shows_in_its_layer_alone() -> None:
+    spoilt = ModelProto()
+    spoilt.CopyFrom(quantized())
+    weight = next(each for each in spoilt.graph.initializer if each.data_type == 3 and len(each.dims) == 4)
+    codes = numpy_helper.to_array(weight).copy()
+    codes[0] = -codes[0]
+    weight.CopyFrom(numpy_helper.from_array(codes, weight.name))
+    feeds, reference = networks.digits("digits", 4, 0).calibration, prepared(networks.network("digits"), **NPU_CNN)
+    whole, bad = (
+        {
+            each.tensor: each.weights
+            for each in layer_errors(reference, model, feeds, weights=True)
+            if each.weights is not None
+        }
+        for model in (quantized(), spoilt)
+    )
+    assert sum(bad[name] < whole[name] - 10 for name in whole) == 1
