@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
 from ..data_readers import adapt_feed
@@ -34,7 +35,13 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
     count = 0
     for feed in feeds:
         count += 1
-        for name, f, q in zip(names, left.run(names, feed), right.run(names, adapt(feed)), strict=True):
+        try:
+            found = right.run(names, adapt(feed))
+        except InvalidArgument as error:
+            raise ModelError(
+                f"the quantized model does not take the samples; is it made from this float model? ({error})"
+            ) from error
+        for name, f, q in zip(names, left.run(names, feed), found, strict=True):
             if not isinstance(f, np.ndarray) or f.dtype.kind != "f" or not f.size:
                 continue
             f = f.astype(np.float64)
