@@ -91,4 +91,6 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
+    if hasattr(value, "tensor_type"):  # a type, whichever enum names it
+        return str(value.name)
     return full_name(value) if hasattr(value, "name") else str(value)
