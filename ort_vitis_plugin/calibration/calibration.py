@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CalibrationError
+from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
 from .fingerprint import fingerprint
 from .observe import NonFinite
@@ -28,12 +27,16 @@ _VERSION = 1
 
 @dataclass
 class Calibration:
-    """Sketches by tensor, the model they belong to, and what was not finite in which sample."""
+    """Sketches by tensor, the model they belong to, and what was not finite in which sample.
+
+    ``made`` says which settings prepared the model, for the message where another model comes.
+    """
 
     sketches: dict[str, Sketch]
     fingerprint: str
     samples: int = 0
     non_finite: list[NonFinite] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
         """Take in a calibration of the same model and tensors with other samples, numbered on from ours."""
@@ -64,17 +67,11 @@ class Calibration:
             "samples": self.samples,
             "non_finite": [asdict(each) for each in self.non_finite],
             "tensors": list(self.sketches),
+            "made": self.made,
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with whole_file(Path(path)) as file:
+            np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(
@@ -98,7 +95,7 @@ class Calibration:
                 raise
             raise CalibrationError(f"{path} is not a calibration file") from error
         non_finite = [NonFinite(**each) for each in head["non_finite"]]
-        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite)
+        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite, head.get("made", {}))
         if model is not None:
             try:
                 calibration.check(model, tensors)

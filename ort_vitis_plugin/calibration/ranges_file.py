@@ -14,8 +14,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -24,6 +22,7 @@ import numpy as np
 from onnxruntime.quantization.calibrate import CalibrationMethod
 
 from ..errors import CalibrationError
+from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
 
 if TYPE_CHECKING:
@@ -102,14 +101,8 @@ def write_ranges(
         OUR_KEY: {"infinite": [name for name in ranges if sketches[name].inf_count]},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(payload, file)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path) as file:
+        file.write(json.dumps(payload).encode())
 
 
 def _fields(method: CalibrationMethod, sketch: Sketch, limits: Range, dtype: DTypeLike) -> Iterator[tuple[str, Any]]:

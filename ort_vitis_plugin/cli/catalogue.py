@@ -48,7 +48,11 @@ def _show(out: Output, option: Option) -> None:
     out.print(f"{option.key}: {option.type_name} = {option.default!r}")
     more = f" Needs {option.needs}." if option.needs else ""
     also = f" Also: {', '.join(option.aliases)}." if option.aliases else ""
-    out.print(textwrap.fill(f"{option.doc}{more}{also}", width, initial_indent=INDENT, subsequent_indent=INDENT))
+    lines = textwrap.wrap(
+        f"{option.doc}{more}{also}", width - len(INDENT), break_long_words=False, break_on_hyphens=False
+    )
+    for line in lines:
+        out.print(INDENT + line)
 
 
 def _described(option: Option) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
 from ..data_readers import adapt_feed
@@ -118,5 +119,9 @@ def _session(model: ModelProto, which: str) -> ort.InferenceSession:
 def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
     try:
         return list(session.run(names, feed))
+    except InvalidArgument as error:
+        raise ModelError(
+            f"a model does not take the samples; is the quantized one made from this float model? ({error})"
+        ) from error
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run a model on a sample: {error}") from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import ModelProto, helper
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples, adapt_feed
@@ -267,7 +268,12 @@ def _run(
     for feed in samples:
         wanted = left.run(names, feed)
         ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
-        found = right.run(ends, adapt_feed(watched, feed))
+        try:
+            found = right.run(ends, adapt_feed(watched, feed))
+        except InvalidArgument as error:
+            raise ModelError(
+                f"the quantized model does not take the samples; is it made from this float model? ({error})"
+            ) from error
         for at, tensor in enumerate(tensors):
             f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
             if f.shape == q.shape:

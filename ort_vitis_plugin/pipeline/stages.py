@@ -195,7 +195,18 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
     record(model, facts(call, __version__), kept=call.ledger.metadata)
     call.report.quantized_bytes = model_size(model) + external_weights.size(model)
+    _note_size(call, plan)
     return model
+
+
+def _note_size(call: Call, plan: Plan) -> None:
+    """Say why a file is no smaller than the float one."""
+    share = call.report.quantized_bytes / max(call.report.float_bytes, 1)
+    if share < 1 or not plan:
+        return
+    keeps = call.format.writer(call, plan.graph).keeps_float_weights(call.weight)
+    why = "this format keeps weights as floats in front of their pairs" if keeps else "a small model gains pairs only"
+    call.note(f"the file has {share:.0%} of the float model's bytes: {why}; devices store codes")
 
 
 @stage

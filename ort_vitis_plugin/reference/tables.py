@@ -1,4 +1,4 @@
-"""The generated tables of README.md: what the plugins declare, as Markdown between markers."""
+"""The generated tables of the documentation: what the plugins declare, as Markdown between markers."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ..plugin.manager import new_manager
 from ..plugin.methods import Method
 from .manual import rows
 
-README = "README.md"
+# Where blocks may stand.
+PAGES = ("README.md", "docs/**/*.md")
 
 _BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
 
@@ -149,7 +150,7 @@ def manual(catalog: Catalog, root: Path) -> str:
     lines = []
     for row in rows(catalog, root):
         default = "as documented" if row.as_documented else "missing" if row.found is None else _code(row.found)
-        proofs = [f"[{test.partition('::')[2]}]({test.partition('::')[0]})" for test in row.tests[:2]]
+        proofs = [f"`{test.rpartition('::')[2]}` in `{test.partition('::')[0]}`" for test in row.tests[:2]]
         documented = "not stated" if row.documented == "?" else _code(row.documented)
         lines.append((_code(row.name), documented, default, ", ".join(proofs)))
     return markdown(("name", "documented default", "default here", "proved by"), lines)
@@ -159,6 +160,12 @@ def example(catalog: Catalog, root: Path) -> str:
     """The foreign plugin that the tests install and run."""
     source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
     return f"```python\n{source}```\n"
+
+
+def example_package(catalog: Catalog, root: Path) -> str:
+    """The package of that plugin."""
+    source = (root / "tests" / "example_plugin" / "pyproject.toml").read_text(encoding="utf-8")
+    return f"```ini\n{source}```\n"
 
 
 BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
@@ -171,6 +178,7 @@ BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
     "rules": rules,
     "hooks": hooks,
     "example": example,
+    "example-package": example_package,
     "manual": manual,
 }
 
@@ -190,17 +198,30 @@ def rendered(text: str, root: Path) -> str:
     return _BLOCK.sub(block, text)
 
 
+def pages(root: Path) -> list[Path]:
+    """The files of a checkout in which blocks may stand."""
+    return [page for pattern in PAGES for page in sorted(root.glob(pattern)) if "_build" not in page.parts]
+
+
 def stale_blocks(root: Path) -> list[str]:
     """Names of the blocks that are not as they would be written, or not there."""
-    text = (root / README).read_text(encoding="utf-8")
-    there = {match["name"]: match[0] for match in _BLOCK.finditer(text)}
-    fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
-    return [name for name in BLOCKS if name not in there or there[name] != fresh[name]]
+    there: dict[str, str] = {}
+    stale: set[str] = set()
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
+        for match in _BLOCK.finditer(text):
+            there[match["name"]] = match[0]
+            if match[0] != fresh[match["name"]]:
+                stale.add(match["name"])
+    return [name for name in BLOCKS if name not in there or name in stale]
 
 
 def write_blocks(root: Path) -> list[str]:
-    """Write every block of README.md; the names of those that changed."""
+    """Write every block of every page; the names of those that changed."""
     stale = stale_blocks(root)
-    file = root / README
-    file.write_text(rendered(file.read_text(encoding="utf-8"), root), encoding="utf-8")
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        if (fresh := rendered(text, root)) != text:
+            page.write_text(fresh, encoding="utf-8")
     return stale

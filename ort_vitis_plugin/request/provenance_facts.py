@@ -45,10 +45,29 @@ def facts(call: Call, version: str) -> dict[str, Any]:
         "weight_type": str(settings.weight),
         "arguments": arguments,
         "options": {**options, **ends},
-        "samples": 0 if call.statistics is None else call.statistics.samples,
         "random_samples": call.ledger.random,
+        **_samples(call),
         "float_model": call.ledger.float_hash,
     }
+
+
+def _samples(call: Call) -> dict[str, int]:
+    """How many there were; onnxruntime's file of ranges does not say it, so neither does the call that writes one."""
+    if call.statistics is None or call.call.calibration_cache_path is not None:
+        return {}
+    return {"samples": call.statistics.samples}
+
+
+def preparation(call: Call, opset: int) -> dict[str, Any]:
+    """What may make the prepared model of this call another one than that of another call."""
+    found = facts(call, "")
+    return {"target": found["target"], "opset": opset, **found["arguments"], **found["options"]}
+
+
+def differences(made: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What two calls have prepared otherwise, in words; empty where nothing of it is known."""
+    keys = [key for key in dict.fromkeys((*made, *now)) if made.get(key) != now.get(key)]
+    return ", ".join(f"{key}={made.get(key, 'default')} then and {now.get(key, 'default')} now" for key in keys if made)
 
 
 def keywords(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,4 +92,6 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
+    if hasattr(value, "tensor_type"):  # a type, whichever enum names it
+        return str(value.name)
     return full_name(value) if hasattr(value, "name") else str(value)
