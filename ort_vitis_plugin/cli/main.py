@@ -32,6 +32,7 @@ from . import (
     info,
     old_script,
     quantize,
+    report,
     tune,
 )
 from .completion import completion
@@ -50,7 +51,7 @@ PANELS = {
         fix_shape.fix_shape,
         old_script.run,
     ),
-    "Look at the result": (evaluate.evaluate, errors.errors, info.info, dump.dump),
+    "Look at the result": (evaluate.evaluate, errors.errors, report.report, info.info, dump.dump),
     "The device": (forecast.forecast, device_report.device_report),
     "Models": (convert.convert,),
     "Find out": (catalogue.options, catalogue.explain, catalogue.plugins, demo.demo, docs.docs, completion),

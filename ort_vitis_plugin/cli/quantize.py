@@ -12,6 +12,7 @@ from .configuration import configuration_options, keywords_of, said
 from .data_arguments import data_options, data_reader
 from .gates import MIN_SQNR, below
 from .output import Output
+from .report import check_page, write_page
 from .tune import SHORT_BUDGET, TARGET, told
 from .verb import verb
 
@@ -39,6 +40,7 @@ EXAMPLES = (
 @data_options(otherwise="without it one random sample calibrates, for trying out only")
 @click.option("--calibration", metavar="FILE", panel="Samples", help="What `ort-vitis calibrate` wrote, for --data.")
 @configuration_options
+@click.option("--report", "html", metavar="FILE.html", panel="Output", help="Draw a page to look at in a browser.")
 @click.option(
     MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
 )
@@ -47,13 +49,18 @@ def quantize(
     models: tuple[str, ...],
     output: str | None,
     calibration: str | None,
+    html: str | None,
     min_sqnr: float | None,
     **flags: Any,
 ) -> int:
     """Quantize float ONNX models with calibration samples."""
-    from ort_vitis_plugin.errors import QuantizationError
+    from ort_vitis_plugin.errors import OptionError, QuantizationError
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
+    if html is not None:
+        if len(models) > 1:
+            raise OptionError("--report draws one model; give one, or write pages with `ort-vitis report`")
+        check_page(html)
     found = said(flags)
     keywords = keywords_of(found)
     preset = keywords["extra_options"].get("Preset")
@@ -69,7 +76,11 @@ def quantize(
     failed: dict[str, QuantizationError] = {}
     for model, file in files.items():
         try:
-            done[model] = _quantized(out, model, file, data_reader(flags, found.get("samples")), keywords)
+            reader = data_reader(flags, found.get("samples"))
+            done[model] = _quantized(out, model, file, reader, keywords)
+            if html is not None:
+                told_of = {key: value for key, value in keywords.items() if key != "calibration"}
+                write_page(out, html, model, done[model], reader, told_of, [])
         except QuantizationError as error:
             if len(models) == 1:
                 raise

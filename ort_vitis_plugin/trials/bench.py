@@ -131,10 +131,10 @@ class Bench:
             time.perf_counter() - start,
         )
 
-    def on_device(self, configuration: Configuration) -> set[str]:
-        """Quantized nodes that the device takes."""
+    def on_device(self, configuration: Configuration) -> dict[str, str]:
+        """Quantized nodes that the device takes, with their op types."""
         report = self.quantized(configuration).report
-        return report.quantized.keys() - report.placement.keys()
+        return {name: op_type for name, op_type in report.quantized.items() if name not in report.placement}
 
     def _on_device(self, result: Result, configuration: Configuration) -> int:
         """Their number. What a step simulated in the first trial, and the file no longer says, does not count: the

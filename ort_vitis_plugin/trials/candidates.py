@@ -78,17 +78,26 @@ def ranges(bench: Bench, best: Configuration) -> Iterator[Candidate]:
         yield Candidate("weights by channel", {"per_channel": True})
 
 
-def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """Products of matrices alone; each op type left float, the rarest first."""
-    quantized = bench.quantized(best).report.quantized
-    counts = Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
-    products = [op_type for op_type in PRODUCTS if counts[op_type]]
-    if len(products) < len(counts):
-        for chosen in dict.fromkeys([tuple(products), *((each,) for each in reversed(products))]):
+def products(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Products of matrices alone: sums, norms and squashing functions carry the outliers of transformers."""
+    counts = _op_types(bench, best)
+    found = [op_type for op_type in PRODUCTS if counts[op_type]]
+    if len(found) < len(counts):
+        for chosen in dict.fromkeys([tuple(found), *((each,) for each in reversed(found))]):
             if chosen:
                 yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
-    for op_type, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+
+
+def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Each op type left float, the rarest first."""
+    for op_type, _ in sorted(_op_types(bench, best).items(), key=lambda item: (item[1], item[0])):
         yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
+
+
+def _op_types(bench: Bench, best: Configuration) -> Counter[str]:
+    """Those of quantized nodes, as the prepared float model has them."""
+    quantized = bench.quantized(best).report.quantized
+    return Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
 
 
 def ends(bench: Bench, best: Configuration) -> Iterator[Candidate]:

@@ -19,7 +19,19 @@ from ..report.progress import Progress
 from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
-from .candidates import corrections, ends, halves, is_refused, op_types, ranges, regions, singles, steps, worst_tensors
+from .candidates import (
+    corrections,
+    ends,
+    halves,
+    is_refused,
+    op_types,
+    products,
+    ranges,
+    regions,
+    singles,
+    steps,
+    worst_tensors,
+)
 from .mixed_types import fewest
 from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
@@ -172,7 +184,7 @@ class _Search:
         """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
-            for phase in (steps, corrections, ranges, ends, op_types):
+            for phase in (steps, corrections, products, ranges, ends, op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
@@ -264,10 +276,16 @@ class _Search:
     def _loses_too_much(self, candidate: Candidate) -> bool:
         """Whether the nodes that it leaves float are more than may leave the device."""
         assert self.best is not None
-        names = candidate.change.get("nodes_to_exclude") or ()
-        assert isinstance(names, Sequence)
-        here = self.bench.on_device(self.best.configuration) if names else set()
-        return bool(names) and self.best.on_device - len(here.intersection(names)) < self._least
+        names, chosen = (candidate.change.get(key) for key in ("nodes_to_exclude", "op_types_to_quantize"))
+        if not isinstance(names or chosen, Sequence) or not self._least:
+            return False
+        here = self.bench.on_device(self.best.configuration)
+        if isinstance(chosen, Sequence):
+            lost = {name for name, op_type in here.items() if op_type not in chosen}
+        else:
+            types = {str(name).removeprefix("op:") for name in names or () if str(name).startswith("op:")}
+            lost = {name for name, op_type in here.items() if name in (names or ()) or op_type in types}
+        return self.best.on_device - len(lost) < self._least
 
     def _take_best(self, rows: Iterable[Trial]) -> bool:
         """Go on from the row that gains most for what it costs; False where none is better."""
