@@ -31,7 +31,7 @@ def page(data: Mapping[str, Any], title: str = "Quantization report") -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["db"] = _decibels
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(
+    text: str = template.render(
         title=title,
         data=data,
         report=data["report"],
@@ -44,6 +44,7 @@ def page(data: Mapping[str, Any], title: str = "Quantization report") -> str:
         line_width=LINE_WIDTH,
         line_height=LINE_HEIGHT,
     )
+    return text
 
 
 def distribution_path(layer: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -276,15 +276,17 @@ class _Search:
     def _loses_too_much(self, candidate: Candidate) -> bool:
         """Whether the nodes that it leaves float are more than may leave the device."""
         assert self.best is not None
-        names, chosen = (candidate.change.get(key) for key in ("nodes_to_exclude", "op_types_to_quantize"))
-        if not isinstance(names or chosen, Sequence) or not self._least:
+        names = _listed(candidate.change.get("nodes_to_exclude"))
+        chosen = _listed(candidate.change.get("op_types_to_quantize"))
+        if not (names or chosen) or not self._least:
             return False
         here = self.bench.on_device(self.best.configuration)
-        if isinstance(chosen, Sequence):
-            lost = {name for name, op_type in here.items() if op_type not in chosen}
-        else:
-            types = {str(name).removeprefix("op:") for name in names or () if str(name).startswith("op:")}
-            lost = {name for name, op_type in here.items() if name in (names or ()) or op_type in types}
+        types = {name.removeprefix("op:") for name in names if name.startswith("op:")}
+        lost = [
+            name
+            for name, op_type in here.items()
+            if name in names or op_type in types or (chosen and op_type not in chosen)
+        ]
         return self.best.on_device - len(lost) < self._least
 
     def _take_best(self, rows: Iterable[Trial]) -> bool:
@@ -328,6 +330,10 @@ class _Search:
         self._keys.add(row.key)
         self.rows.append(row)
         return row
+
+
+def _listed(value: object) -> list[str]:
+    return [str(entry) for entry in value] if isinstance(value, (list, tuple)) else []
 
 
 def _count_overrides(configuration: Configuration) -> int:
