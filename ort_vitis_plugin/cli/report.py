@@ -101,6 +101,6 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
 
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise OptionError(f"--trials {str(path)!r} is no file of `ort-vitis tune`: {error}") from error
     return [row for row in rows if "what" in row]
