@@ -82,10 +82,9 @@ def products(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Products of matrices alone: sums, norms and squashing functions carry the outliers of transformers."""
     counts = _op_types(bench, best)
     found = [op_type for op_type in PRODUCTS if counts[op_type]]
-    if len(found) < len(counts):
-        for chosen in dict.fromkeys([tuple(found), *((each,) for each in reversed(found))]):
-            if chosen:
-                yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
+    for chosen in dict.fromkeys([tuple(found), *((each,) for each in reversed(found))]):
+        if 0 < len(chosen) < len(counts):
+            yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
 
 
 def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
