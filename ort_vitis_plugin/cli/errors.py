@@ -16,8 +16,9 @@ from .verb import verb
 
 SHOWN = 20
 LEGEND = (
-    "through: all that is quantized before it; alone: its own pair, fed by the float model; weights: its layer's "
-    "weights, all else float. Low alone is a cause, low through alone a victim of those before it."
+    "through: all that is quantized before it; alone: its own pair, fed by the float model; clipped: the share of "
+    "alone that lies beyond the codes, not between them; weights: its layer's weights, all else float. Low alone is a cause, "
+    "low through alone a victim of those before it."
 )
 PASTED = 3
 
@@ -49,8 +50,8 @@ def errors(out: Output, model: str, quantized: str, top: int, everything: bool, 
     rows = layer_errors(reference, after, data_reader(flags, found.get("samples")), weights=True)
     out.table(
         "Against float, worst first",
-        ("tensor", "made by", "#through", "#alone", "#weights"),
-        ((r.tensor, r.producer, *map(_decibels, (r.through, r.alone, r.weights))) for r in rows),
+        ("tensor", "made by", "#clipped", "#through", "#alone", "#weights"),
+        ((r.tensor, r.producer, f"{r.clipped:.0%}", *map(_decibels, (r.through, r.alone, r.weights))) for r in rows),
         limit=None if everything else top,
     )
     out.print(LEGEND)
@@ -66,6 +67,7 @@ def errors(out: Output, model: str, quantized: str, top: int, everything: bool, 
                 "alone": row.alone,
                 "weights": row.weights,
                 "contrast": row.contrast,
+                "clipped": row.clipped,
             }
             for row in listed
         ]

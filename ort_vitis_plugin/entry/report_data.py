@@ -64,6 +64,7 @@ def report_data(
                 "made_by": each.producer,
                 "constant": order.is_constant(each.tensor),
                 **{key: _finite(getattr(each, key)) for key in ("through", "alone", "weights", "contrast")},
+                "clipped": each.clipped,
                 "range": ranges.get(each.tensor),
                 "distribution": _distribution(sketches.get(each.tensor)),
             }

@@ -48,7 +48,8 @@ class LayerError:
     ``contrast`` counts what channels say: by channel, the error alone relative to the signal's variance, at most 1; its
     mean over the channels, in decibels. Values that differ by 1 around 300, or lie beside a channel of 3000, lose to
     codes what they differ by, long before the tensor loses energy. ``weights`` is what the layer that makes the tensor
-    loses by its weights alone, None where it has none or was not asked.
+    loses by its weights alone, None where it has none or was not asked. ``clipped`` is the share of the error alone
+    that values beyond the codes make; rounding makes the rest.
     """
 
     tensor: str
@@ -57,6 +58,7 @@ class LayerError:
     alone: float
     contrast: float
     weights: float | None = None
+    clipped: float = 0.0
 
 
 @dataclass
@@ -66,6 +68,7 @@ class _Sums:
     signal: float = 0.0
     through: float = 0.0
     alone: float = 0.0
+    clipped: float = 0.0
     count: int = 0
     moments: NDArray[Any] | None = None  # by channel: sum of f, of f^2, of squared errors alone
 
@@ -77,6 +80,9 @@ class _Sums:
         self.signal += float(f @ f)
         self.through += float((f - q) @ (f - q))
         self.alone += float((f - alone) @ (f - alone))
+        if f.size:
+            beyond = (f < alone.min()) | (f > alone.max())
+            self.clipped += float(np.sum((f - alone)[beyond] ** 2))
 
     def _count_channels(self, f: NDArray[Any], alone: NDArray[Any]) -> None:
         rows = [np.moveaxis(np.atleast_1d(part), self.axis if f.ndim else 0, 0) for part in (f, alone)]
@@ -155,7 +161,8 @@ def layer_errors(
         through, alone = total.sqnr(total.through), total.sqnr(total.alone)
         op_type = producer.op_type if producer is not None else ""
         layer = by_weights.get(_layer_of(floats, tensor))
-        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), layer))
+        clipped = total.clipped / total.alone if total.alone else 0.0
+        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), layer, clipped))
     return sorted(found, key=lambda error: error.through)
 
 

@@ -147,3 +147,18 @@ def test_a_spoilt_weight_shows_in_its_layer_alone() -> None:
         for model in (quantized(), spoilt)
     )
     assert sum(bad[name] < whole[name] - 10 for name in whole) == 1
+
+
+def test_what_lies_beyond_the_codes_is_told_apart_from_rounding() -> None:
+    spoilt = ModelProto()
+    spoilt.CopyFrom(quantized())
+    pairs = [node for node in spoilt.graph.node if node.op_type == "QuantizeLinear"]
+    victim = pairs[len(pairs) // 2]
+    for initializer in spoilt.graph.initializer:
+        if initializer.name == victim.input[1]:
+            scale = numpy_helper.to_array(initializer) / np.float32(64)
+            initializer.CopyFrom(numpy_helper.from_array(np.asarray(scale), initializer.name))
+    tensor = victim.name.removesuffix("_QuantizeLinear")
+    before, after = ({each.tensor: each.clipped for each in errors(model)} for model in (quantized(), spoilt))
+    assert before[tensor] < 0.6
+    assert after[tensor] > 0.99
