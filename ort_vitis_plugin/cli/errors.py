@@ -17,8 +17,8 @@ from .verb import verb
 SHOWN = 20
 LEGEND = (
     "through: all that is quantized before it; alone: its own pair, fed by the float model; clipped: the share of "
-    "alone that lies beyond the codes, not between them; weights: its layer's weights, all else float. Low alone is a cause, "
-    "low through alone a victim of those before it."
+    "alone that lies beyond the codes, not between them; weights: its layer's weights, all else float. Low alone is "
+    "a cause, low through alone a victim of those before it."
 )
 PASTED = 3
 
