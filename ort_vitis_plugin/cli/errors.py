@@ -23,7 +23,7 @@ SHOWN = 20
 @data_options(otherwise="default: one random sample")
 @click.option("--all", "everything", is_flag=True, help=f"List every tensor, not only the {SHOWN} worst.")
 @configuration_options
-def errors(out: Output, model: str, quantized: str, everything: bool, **flags: Any) -> None:
+def errors_verb(out: Output, model: str, quantized: str, everything: bool, **flags: Any) -> None:
     """SQNR of each quantized tensor, worst first: through all that is quantized before it, and of its own pair alone.
 
     The float model is prepared as it was for the quantized one; flags are for files that do not say how.

@@ -35,10 +35,14 @@ if TYPE_CHECKING:
 @click.option(
     MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where accuracy falls by more (1%)."
 )
-def evaluate(
+def evaluate_verb(
     out: Output, model: str, quantized: str, min_sqnr: float | None, max_drop: str | None, **flags: Any
 ) -> int:
-    """SQNR of each output; with labels also how often each model is right."""
+    """SQNR of each output; with labels also how often each model is right.
+
+    Raises:
+        OptionError: a gate asks for labels, and there are none.
+    """
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
     from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.measure.evaluate import compare

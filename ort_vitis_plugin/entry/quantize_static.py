@@ -118,10 +118,10 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
 
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
-    from ..pipeline.pipeline import quantize
+    from ..pipeline.pipeline import quantize_model
 
     path = check_output(request)
-    model, report = quantize(request, catalog)
+    model, report = quantize_model(request, catalog)
     if path is not None:
         save_model(model, path, external_data=request.external_data)
         report.quantized_bytes = path.stat().st_size

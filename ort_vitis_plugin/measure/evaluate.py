@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, tuple[float, float]]:
-    """{output: (SQNR in dB, largest difference)} over all samples; nothing but sums is kept of them."""
+    """{output: (SQNR in dB, largest difference)} over all samples; nothing but sums is kept of them.
+
+    Raises:
+        ModelError: the models have different outputs.
+        CalibrationError: there is no sample.
+    """
     left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
     names = [value.name for value in left.get_outputs()]
     missing = set(names) - {value.name for value in right.get_outputs()}

@@ -89,6 +89,9 @@ def layer_errors(
     ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
     None is one random sample. Of the samples only sums are kept.
+
+    Raises:
+        ModelError: the models have no quantized tensor in common.
     """
     reference, quantized = load_model(reference), load_model(quantized)
     samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..graph import Skip
     from ..plan import Move
+    from .tensor_story import TensorStory
 
 
 @dataclass
 class Findings:
     """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
-    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
+    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons,
+    ``tensors`` names to where their parameters came from."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -24,6 +26,7 @@ class Findings:
     patterns: dict[str, list[str]] = field(default_factory=dict)
     quantized: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, TensorStory] = field(default_factory=dict)
     left_float: dict[str, str] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -57,6 +60,7 @@ class Findings:
         data = asdict(self)
         for key in ("sqnr", "fused", "integer_kernel_loss"):
             data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
+        data["tensors"] = {name: story.as_dict() for name, story in self.tensors.items()}
         return data
 
     def to_json(self) -> str:

@@ -110,7 +110,7 @@ def test_a_session_gets_them(level: Any) -> None:
         light = external_weights.externalize(source)
         options = ort.SessionOptions()
         options.graph_optimization_level = level
-        session = external_weights.open_session(light, options)
+        session = external_weights.lend_to_session(light, options)
         del light
     gc.collect()
     np.testing.assert_array_equal(session.run(None, feed)[0], run_model(source, feed, level)["y"])
