@@ -11,7 +11,9 @@ from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
+from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
@@ -26,14 +28,16 @@ from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize
 from .numerics.sqnr import sqnr_db
-from .onnx_io.checker import check as check_model
+from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.sessions import AS_WRITTEN, open_session
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
 from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
+from .plan.fake_quantize import fake_quantize
 from .planning.marker import Marker
 from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
@@ -69,11 +73,14 @@ from .selection.divisors import is_divisor
 from .sketch import Sketch
 
 if TYPE_CHECKING:
-    from .entry.quantize_static import settings_for
-    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
+    from .analysis.placement_forecast import forecast
+    from .entry.quantize_static import prepared, settings_for
+    from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
 
 __all__ = [
+    "AS_WRITTEN",
     "CHANNELS_LAST",
+    "CLAMPS",
     "DEFAULT_DOMAINS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
@@ -133,6 +140,7 @@ __all__ = [
     "Skip",
     "Stage",
     "StaysFloat",
+    "StoredCodes",
     "Target",
     "TensorData",
     "TensorFacts",
@@ -159,6 +167,7 @@ __all__ = [
     "externalize",
     "fake_quant",
     "fake_quantize",
+    "forecast",
     "fusion",
     "hookimpl",
     "integers",
@@ -172,11 +181,13 @@ __all__ = [
     "made_by",
     "nearest_position",
     "observe",
+    "open_session",
     "operands",
     "option",
     "plan",
     "position_of",
     "prepare",
+    "prepared",
     "qtype",
     "quantize",
     "reduced_axes",
@@ -190,6 +201,7 @@ __all__ = [
     "sqnr_db",
     "square_of",
     "store",
+    "stored_codes",
     "subgraphs",
     "transform",
     "with_constant",
@@ -199,10 +211,11 @@ __all__ = [
 _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
-    "fake_quantize": "pipeline.callable_stages",
+    "forecast": "analysis.placement_forecast",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",
+    "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
 }

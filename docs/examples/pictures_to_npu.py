@@ -9,12 +9,12 @@ from pathlib import Path
 import onnxruntime as ort
 
 from ort_vitis_plugin import Pictures, calibration_data, quantize_static
-from ort_vitis_plugin.demo.export import export
+from ort_vitis_plugin.demo.export import export_demo
 
 
 def main(folder: Path) -> None:
     """Write the demo's files to the folder, quantize, and print how often both models are right."""
-    export(folder)
+    export_demo(folder)
     pictures = Pictures(folder / "pictures", scale=1 / 240)
     result = quantize_static(folder / "digits.onnx", folder / "int8.onnx", pictures, extra_options={"Preset": "XINT8"})
     result.report.print()

@@ -199,6 +199,9 @@ def dump_model(
     For each FixNeuron, and for each dequantized tensor of native and Vitis QDQ, ``<output>.bin`` and ``.txt`` in
     ``output_dir`` hold its codes; with ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every
     node's outputs. '/' becomes '_'; ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
+
+    Raises:
+        ModelError: the model holds no quantized tensor.
     """
     loaded = load_model(model)
     graph = Graph(loaded, copy=False)

@@ -63,7 +63,11 @@ def forecast_of(
     *,
     fix_shapes: Mapping[str, Any] | None = None,
 ) -> Forecast:
-    """What ``forecast`` gives, and why."""
+    """What ``forecast`` gives, and why.
+
+    Raises:
+        UnsupportedError: the target cannot tell where its nodes run.
+    """
     catalog = catalog or shared_catalog()
     placement = catalog.target(target).placement
     if placement is None:

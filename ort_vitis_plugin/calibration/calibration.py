@@ -39,7 +39,11 @@ class Calibration:
     made: dict[str, Any] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
-        """Take in a calibration of the same model and tensors with other samples, numbered on from ours."""
+        """Take in a calibration of the same model and tensors with other samples, numbered on from ours.
+
+        Raises:
+            CalibrationError: the other one is of another model.
+        """
         if other.fingerprint != self.fingerprint:
             raise CalibrationError("these calibrations belong to different models and cannot be merged")
         if set(other.sketches) != set(self.sketches):

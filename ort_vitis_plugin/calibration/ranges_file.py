@@ -76,7 +76,7 @@ def read_ranges(path: Path, method: CalibrationMethod) -> dict[str, StoredRange]
     return entries
 
 
-def check_names(path: Path, stored: Mapping[str, StoredRange], wanted: list[str]) -> None:
+def check_stored_names(path: Path, stored: Mapping[str, StoredRange], wanted: list[str]) -> None:
     """Raise unless every wanted tensor has a range."""
     if missing := [name for name in wanted if name not in stored]:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""

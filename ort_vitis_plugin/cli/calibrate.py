@@ -29,12 +29,15 @@ from .verb import verb
 @click.option("--checkpoint", metavar="FILE", help="Go on from this file when broken off.")
 @click.option("--plot", metavar="FOLDER", help="Draw each tensor's distribution, and its error over positions.")
 @configuration_options
-def calibrate(
+def calibrate_verb(
     out: Output, model: str, output: str, workers: int, checkpoint: str | None, plot: str | None, **flags: Any
 ) -> None:
     """Statistics of every float tensor in one file, from which any method and type reads its ranges.
 
     What prepares the model (preset, --cle, converters) must be the same when the file is used.
+
+    Raises:
+        ModelNotFoundError: the folder to write into does not exist.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context

@@ -22,8 +22,12 @@ INDENT = "    "
 
 @verb("options", examples=("ort-vitis options CLE",))
 @click.argument("word", required=False, default="")
-def options(out: Output, word: str) -> None:
-    """List option keys, those whose key or text holds WORD; without it, all."""
+def options_verb(out: Output, word: str) -> None:
+    """List option keys, those whose key or text holds WORD; without it, all.
+
+    Raises:
+        UnknownNameError: no option holds the word.
+    """
     from ort_vitis_plugin.errors import UnknownNameError, suggest
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
@@ -67,7 +71,7 @@ def _described(option: Option) -> dict[str, Any]:
 
 
 @verb("plugins")
-def plugins(out: Output) -> None:
+def plugins_verb(out: Output) -> None:
     """List plugins and what they declare, first called first; broken ones last."""
     from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.plugin.manager import distribution_of
@@ -93,7 +97,7 @@ def plugins(out: Output) -> None:
 
 @verb("explain", examples=("ort-vitis explain MinMSE", "ort-vitis explain A16W8"))
 @click.argument("name", metavar="NAME")
-def explain(out: Output, name: str) -> None:
+def explain_verb(out: Output, name: str) -> None:
     """What a name means, which plugin supplies it, and whom it shadows.
 
     A name is that of a target, preset, format, method, step, rule, op type or option.

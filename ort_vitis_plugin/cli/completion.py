@@ -19,7 +19,7 @@ SHELLS = ("bash", "zsh", "fish")
 @verb("completion", examples=('eval "$(ort-vitis completion bash)"',))
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
-def completion(context: click.RichContext, out: Output, shell: str) -> None:
+def completion_verb(context: click.RichContext, out: Output, shell: str) -> None:
     """Print the completion script of a shell."""
     kind = get_completion_class(shell)
     assert kind is not None

@@ -82,7 +82,7 @@ def _files(function: Any) -> Any:
 @click.argument("model", metavar="MODEL")
 @_files
 @click.option("--domain", metavar="NAME", default=DOMAIN, help=f"Domain that ops shall have (default: {DOMAIN}).")
-def convert(out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str) -> None:
+def convert_verb(out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str) -> None:
     """Rewrite a model into another form."""
     _convert(out, what, model, output, domain, external_data=external_data)
 
@@ -126,7 +126,7 @@ ALIASES = tuple(_alias(what) for what in CONVERTERS)
 @click.option("--skip-optimization", is_flag=True, help="Leave the graph as it is.")
 @click.option("--skip-symbolic-shape", is_flag=True, help="Infer no symbolic shapes.")
 @click.option("--auto-merge", is_flag=True, help="Merge symbolic dimensions that conflict.")
-def preprocess(
+def preprocess_verb(
     out: Output,
     model: str,
     output: str | None,

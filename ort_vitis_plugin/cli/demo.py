@@ -17,12 +17,12 @@ from .verb import verb
     metavar="FOLDER",
     help="Quantize nothing: write digits.onnx, samples.npz and pictures/CLASS/*.png there, to try every verb on.",
 )
-def demo(out: Output, output: str | None, folder: str | None) -> None:
+def demo_verb(out: Output, output: str | None, folder: str | None) -> None:
     """Quantize a bundled, trained network as recommended for CNNs on the NPU, and compare."""
     if folder is not None:
-        from ort_vitis_plugin.demo.export import export
+        from ort_vitis_plugin.demo.export import export_demo
 
-        written = [str(file) for file in export(folder)]
+        written = [str(file) for file in export_demo(folder)]
         for file in written:
             out.print(f"written: {file}")
         out.data({"written": written})

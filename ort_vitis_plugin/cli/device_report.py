@@ -28,7 +28,7 @@ from .verb import verb
 )
 @click.option("--preset", metavar="NAME", default="ipu_cnn", help="The target of the forecast (default: ipu_cnn).")
 @data_options(otherwise="default: one random sample")
-def device_report(
+def device_report_verb(
     out: Output,
     model: str | None,
     float_model: str | None,

@@ -14,9 +14,9 @@ from .verb import verb
 @verb("docs")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a table is stale.")
 @click.option("--root", metavar="FOLDER", help="The source checkout (default: that of this package).")
-def docs(out: Output, check: bool, root: str | None) -> int:
+def docs_verb(out: Output, check: bool, root: str | None) -> int:
     """Write the generated tables of the documentation (for developers)."""
-    from ort_vitis_plugin.reference.tables import stale_blocks, write_blocks
+    from ort_vitis_plugin.reference.pages import stale_blocks, write_blocks
 
     folder = Path(root) if root else Path(__file__).resolve().parents[2]
     names = stale_blocks(folder) if check else write_blocks(folder)

@@ -17,7 +17,7 @@ from .verb import verb
 @click.option("-o", "--output", metavar="FOLDER", default="dump_results", help="Default: dump_results.")
 @data_options(otherwise="the first sample is run; default: a random one")
 @click.option("--float", "floats", is_flag=True, help="Write the floats of every node's outputs too.")
-def dump(out: Output, model: str, output: str, floats: bool, **flags: Any) -> None:
+def dump_verb(out: Output, model: str, output: str, floats: bool, **flags: Any) -> None:
     """Write what the quantized tensors hold for the first sample.
 
     Integer codes of weights and activations, as .bin and .txt, and an index.

@@ -36,7 +36,7 @@ PASTED = 3
 @click.option("--top", metavar="N", type=click.IntRange(1), default=SHOWN, help=f"List N tensors (default: {SHOWN}).")
 @click.option("--all", "everything", is_flag=True, help="List every tensor.")
 @configuration_options
-def errors(out: Output, model: str, quantized: str, top: int, everything: bool, **flags: Any) -> None:
+def errors_verb(out: Output, model: str, quantized: str, top: int, everything: bool, **flags: Any) -> None:
     """SQNR of each quantized tensor, worst first: through all before it, of its own pair alone, of weights alone.
 
     The float model is prepared as it was for the quantized one; flags are for files that do not say how.

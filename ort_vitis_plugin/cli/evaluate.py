@@ -38,7 +38,7 @@ from .verb import verb
 @click.option(
     MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where the score falls by more (1%)."
 )
-def evaluate(
+def evaluate_verb(
     out: Output,
     model: str,
     quantized: str,
@@ -50,8 +50,7 @@ def evaluate(
 ) -> int:
     """SQNR of each output, time and size; with labels also how often each model is right."""
     from ort_vitis_plugin.errors import OptionError
-    from ort_vitis_plugin.measure.evaluation import BEST, SQNR, TOP1
-    from ort_vitis_plugin.measure.evaluation import evaluate as evaluated
+    from ort_vitis_plugin.measure.evaluation import BEST, SQNR, TOP1, evaluate
 
     most = None if max_drop is None else share(max_drop)
     checked_pair(model, quantized)
@@ -62,7 +61,7 @@ def evaluate(
             f"{MAX_DROP} needs samples with labels: --labels FILE, or --data FOLDER with a folder of pictures per class"
         )
     chosen = metric if metric is not None else TOP1 if has_labels else SQNR
-    found = evaluated(model, quantized, reader, metric_named(chosen), labels)
+    found = evaluate(model, quantized, reader, metric_named(chosen), labels)
     rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.outputs.items())
     out.table("Against float", ("output", "#SQNR", "#largest difference"), rows)
     for name, each in found.outputs.items():

@@ -16,7 +16,7 @@ from .verb import verb
 @click.option("-o", "--output", metavar="OUT", help="The file to write (default: MODEL.fixed.onnx).")
 @click.option("--external-data", is_flag=True, help="Weights in a file of their own.")
 @shape_options
-def fix_shape(
+def fix_shape_verb(
     out: Output,
     model: str,
     output: str | None,

@@ -17,7 +17,7 @@ from .verb import verb
 @click.option("--preset", metavar="NAME", default="ipu_cnn", help="The target or preset (default: ipu_cnn).")
 @click.option("--all", "everything", is_flag=True, help="List every node.")
 @shape_options
-def forecast(
+def forecast_verb(
     out: Output,
     models: tuple[str, ...],
     preset: str,

@@ -14,7 +14,7 @@ from .verb import verb
 
 @verb("info", examples=("ort-vitis info digits.ipu_cnn.onnx", "ort-vitis info digits.ipu_cnn.onnx --json -"))
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-def info(out: Output, models: tuple[str, ...]) -> None:
+def info_verb(out: Output, models: tuple[str, ...]) -> None:
     """Print how models were made, their inputs and outputs, op counts and types."""
     found = {model: _described(model) for model in models}
     for model, each in found.items():

@@ -27,6 +27,7 @@ from . import (
     dump,
     errors,
     evaluate,
+    explain_tensor,
     fix_shape,
     forecast,
     info,
@@ -35,8 +36,8 @@ from . import (
     report,
     tune,
 )
-from .completion import completion
-from .spelling import as_typed
+from .completion import completion_verb
+from .flag_names import as_typed
 from .verb import STYLE, Verbs
 
 FAILED, WRONG = 1, 2
@@ -44,17 +45,31 @@ OURS = (SelfCheckError, PluginError, AttachError)
 
 PANELS = {
     "Quantize": (
-        quantize.quantize,
-        tune.tune,
-        calibrate.calibrate,
-        convert.preprocess,
-        fix_shape.fix_shape,
-        old_script.run,
+        quantize.quantize_verb,
+        tune.tune_verb,
+        calibrate.calibrate_verb,
+        convert.preprocess_verb,
+        fix_shape.fix_shape_verb,
+        old_script.run_verb,
     ),
-    "Look at the result": (evaluate.evaluate, errors.errors, report.report, info.info, dump.dump),
-    "The device": (forecast.forecast, device_report.device_report),
-    "Models": (convert.convert,),
-    "Find out": (catalogue.options, catalogue.explain, catalogue.plugins, demo.demo, docs.docs, completion),
+    "Look at the result": (
+        evaluate.evaluate_verb,
+        errors.errors_verb,
+        report.report_verb,
+        explain_tensor.explain_tensor_verb,
+        info.info_verb,
+        dump.dump_verb,
+    ),
+    "The device": (forecast.forecast_verb, device_report.device_report_verb),
+    "Models": (convert.convert_verb,),
+    "Find out": (
+        catalogue.options_verb,
+        catalogue.explain_verb,
+        catalogue.plugins_verb,
+        demo.demo_verb,
+        docs.docs_verb,
+        completion_verb,
+    ),
 }
 
 

@@ -21,10 +21,13 @@ from .verb import verb
 )
 @click.argument("script", metavar="OLD_SCRIPT.py")
 @click.argument("arguments", metavar="[ARGS]...", nargs=-1, type=click.UNPROCESSED)
-def run(out: Output, script: str, arguments: tuple[str, ...]) -> int:
+def run_verb(out: Output, script: str, arguments: tuple[str, ...]) -> int:
     """Run a script that imports vai_q_onnx or another package whose names are served here.
 
     The names are there for this process and those that it starts; nothing is installed.
+
+    Raises:
+        ModelNotFoundError: there is no such script.
     """
     from ort_vitis_plugin import compat
     from ort_vitis_plugin.errors import ModelNotFoundError

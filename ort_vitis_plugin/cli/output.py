@@ -57,7 +57,7 @@ class Output:
         """
         if self.json is None:
             return
-        text = json.dumps(plain(found), indent=1, ensure_ascii=False)
+        text = json.dumps(json_data(found), indent=1, ensure_ascii=False)
         if self.json == STDOUT:
             print(text)
             return
@@ -67,12 +67,12 @@ class Output:
             raise OutputError(f"--json cannot write {self.json!r}: {error}") from error
 
 
-def plain(value: Any) -> Any:
+def json_data(value: Any) -> Any:
     """Data as JSON has them: what is not finite is null."""
     if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): json_data(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(entry) for entry in value]
+        return [json_data(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)

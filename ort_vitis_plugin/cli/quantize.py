@@ -44,7 +44,7 @@ EXAMPLES = (
 @click.option(
     MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
 )
-def quantize(
+def quantize_verb(
     out: Output,
     models: tuple[str, ...],
     output: str | None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @data_options(required=True)
 @click.option("--trials", metavar="FILE", help="Trials that `ort-vitis tune` wrote, to show too.")
 @configuration_options
-def report(out: Output, model: str, output: str, trials: str | None, **flags: Any) -> None:
+def report_verb(out: Output, model: str, output: str, trials: str | None, **flags: Any) -> None:
     """Quantize, and draw a page: verdict, layers, distributions, the graph and what was decided.
 
     No model is written. `--json` gives the page's data.

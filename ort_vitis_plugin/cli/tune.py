@@ -58,7 +58,7 @@ HEADINGS = ("what", "#score", "#gain", "#on the device", "#bytes", "#seconds", "
 )
 @click.option("--types", metavar="TYPE", multiple=True, panel=SEARCH, help="Wider types for few tensors.")
 @configuration_options
-def tune(
+def tune_verb(
     out: Output,
     model: str,
     output: str,
@@ -73,12 +73,12 @@ def tune(
 
     Half of the samples choose ranges, the other half judges. Ctrl-C keeps the best so far; the same command goes on.
     """
-    from ort_vitis_plugin.trials.tune import tune as search
+    from ort_vitis_plugin.trials.tune import tune
 
     found = said(flags)
     keywords = keywords_of(found)
     target = keywords["extra_options"].pop("Preset", TARGET)
-    tuned = search(
+    tuned = tune(
         model,
         data_reader(flags, found.get("samples")),
         target=target,

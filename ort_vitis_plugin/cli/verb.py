@@ -93,7 +93,7 @@ def verb(
                 return function(Output(json_file, quiet), **flags) or 0
 
         lines = list(examples)
-        text = settings.pop("help", None) or inspect.getdoc(function) or ""
+        text = settings.pop("help", None) or (inspect.getdoc(function) or "").partition("\n\nRaises:")[0]
         if lines:
             title = "Examples:" if len(lines) > 1 else "Example:"
             text += "\n\n\b\n" + "\n".join((title, *(f"  {line}" for line in lines)))

@@ -17,7 +17,7 @@ from ort_vitis_plugin.custom_ops.domains import OURS
 from ort_vitis_plugin.graph import Graph
 
 from .clip_on_codes import clip_codes, merge_equal_quantizers
-from .code_grid import grid_of, is_quantize
+from .code_grid import grid_of, is_native_quantize
 from .finer_biases import floor_biases
 from .hard_sigmoid_on_codes import hard_sigmoid_on_codes
 from .integer_kernels import exact_config
@@ -73,7 +73,7 @@ def _note_the_rest(graph: Graph) -> None:
             graph.skip(
                 node, "onnxruntime has no kernel of its own for its type" if is_shift(graph, node) else _ANY_STEP
             )
-        elif is_quantize(node):
+        elif is_native_quantize(node):
             grid = grid_of(graph, node)
             if grid is not None and not grid.is_shift:
                 graph.skip(node, _ANY_STEP)

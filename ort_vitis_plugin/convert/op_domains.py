@@ -49,6 +49,9 @@ def rename_ops(model: ModelProto, domain: str = VAI_DOMAIN) -> ModelProto:
     """The model with the custom ops of the other domain under their names in ``domain``, bodies included.
 
     ``domain`` is "com.vai.quantize" or "com.amd.quark". ``model`` stays as it is.
+
+    Raises:
+        UnknownNameError: the domain is none that custom ops have.
     """
     if domain not in _TABLES:
         raise UnknownNameError(f"{domain!r} is neither {VAI_DOMAIN!r} nor {QUARK_DOMAIN!r}{suggest(domain, _TABLES)}")

@@ -183,7 +183,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     skip_bodies(graph, lambda node: is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
     result = graph.to_model()
     clip_metadata.forget(result)
-    provenance.forget(result)
+    provenance.forget_facts(result)
     custom_ops.add_functions(result)
     used = {node.domain for node in result.graph.node} | {function.domain for function in result.functions}
     for index in reversed(range(len(result.opset_import))):

@@ -25,7 +25,7 @@ PICTURES = 200
 STEP = 15
 
 
-def export(folder: str | Path) -> list[Path]:
+def export_demo(folder: str | Path) -> list[Path]:
     """Write digits.onnx, samples.npz (128 digits) and pictures/0 ... pictures/9 (200 other digits, 8x8 gray png).
 
     A pixel of the pictures is 240 where the network's is 1: ``--scale 0.0041666667`` makes one of the other.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,8 @@ class Emitter:
         for node in self.plan.removed.values():
             self._remove(node)
         for planned in list(self.plan):
+            if planned.has_codes:
+                continue
             if planned.derived is not None:
                 self._int32_bias(planned, planned.derived)
             elif self.graph.is_constant(planned.name):
@@ -112,13 +115,14 @@ class Emitter:
         return source, readers, True
 
     def _converted(self, pair: Pair, conversion: Conversion, readers: list[NodeProto]) -> None:
-        """Readers of the other type get a second pair behind the first."""
+        """Readers of the other type get a second pair behind the first; so does a graph output where all readers do."""
         takes = [reader for reader in readers if conversion.receivers is None or reader.name in conversion.receivers]
         keeps = [reader for reader in readers if reader not in takes]
-        first = self.writer.write_pair(pair)
+        at_first, at_second = (pair.target, "") if keeps or conversion.receivers is not None else ("", pair.target)
+        first = self.writer.write_pair(replace(pair, target=at_first))
         role = pair.parameters.role
         other = TensorPlan(pair.tensor, role, conversion.kind, conversion.scale, conversion.zero_point)
-        second = self.writer.write_pair(Pair(pair.tensor, other, first, suffix=CONVERT))
+        second = self.writer.write_pair(Pair(pair.tensor, other, first, at_second, CONVERT))
         for reader in keeps:
             self._read(reader, pair.tensor, first)
         for reader in takes:
@@ -137,7 +141,7 @@ class Emitter:
     def _int32_bias(self, planned: TensorPlan, derived: Int32Bias) -> None:
         """Its scale is x * w * beta, as these are now."""
         array = self.graph.array(planned.name)
-        x, w = self.plan.of(derived.x), self.plan.of(derived.w)
+        x, w = self.plan.read_by(derived.node, derived.x), self.plan.of(derived.w)
         if array is None or x is None or w is None:
             return
         scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta

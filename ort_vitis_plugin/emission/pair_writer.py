@@ -18,7 +18,7 @@ from ..numerics.quantize import along, quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
-from ..plan.affine import Affine, linear, rounded_up, with_float_scale
+from ..plan.affine import Affine, affine, linear, rounded_up, with_float_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # From here on QuantizeLinear states its type without a zero point. With one (float8 has it since opset 19) onnxruntime
 # 1.32 takes the 0 for the least code: it drops a Relu before the pair, and does not load a Clip.
 FLOAT8_OPSET = 21
+# Their DequantizeLinear may leave the zero point out.
+ONNX_DOMAINS = ("", "com.microsoft")
 # Suffix of the pair of those readers that take a tensor in another type: it has parameters of its own.
 CONVERT = "_convert"
 
@@ -73,7 +75,8 @@ class PairWriter:
 
     A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
-    installed onnxruntime); ``minimum_opset`` (to which older models are raised first).
+    installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
+    weights that come with a DequantizeLinear).
     """
 
     quantize_op = "QuantizeLinear"
@@ -83,6 +86,7 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    keeps_stored_codes = True
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -142,7 +146,8 @@ class PairWriter:
         if kind.scaling is Scaling.LINEAR:
             given, symmetric = linear(low, high, kind), True
         else:
-            given = with_float_scale(low, high, kind, limits, symmetric=symmetric)
+            choose = affine if powers else with_float_scale
+            given = choose(low, high, kind, limits, symmetric=symmetric)
         return rounded_up(given, low, limits, symmetric=symmetric) if powers else given
 
     def functions(self) -> Iterable[FunctionProto]:
@@ -259,10 +264,17 @@ class PairWriter:
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
             stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))]
-            if planned.kind.scaling is not Scaling.LINEAR:
+            if self._states_zero_point(planned):
                 stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
         return self._parameters[key]
+
+    def _states_zero_point(self, planned: TensorPlan) -> bool:
+        if planned.kind.scaling is Scaling.LINEAR:
+            return False
+        # A quantize node would take a missing zero point for that of uint8, and operators of other formats need it.
+        optional = self.domain(planned.kind) in ONNX_DOMAINS and not self.keeps_float_weights(planned.kind)
+        return planned.states_zero_point or not optional
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
@@ -274,4 +286,8 @@ def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packed(name: str, kind: QType, codes: NDArray[Any]) -> TensorProto:
-    return helper.make_tensor(name, kind.element_type, codes.shape, codes.reshape(-1).tolist())
+    """Two codes in a byte, the first one in its lower half."""
+    halves = codes.reshape(-1).astype(np.int64) & 0xF
+    low, high = halves[::2], np.append(halves, 0)[1::2]
+    packed = (low | high[: low.size] << 4).astype(np.uint8)
+    return helper.make_tensor(name, kind.element_type, codes.shape, packed.tobytes(), raw=True)

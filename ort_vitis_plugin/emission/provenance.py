@@ -36,7 +36,7 @@ def recorded(model: ModelProto) -> dict[str, Any] | None:
     return None
 
 
-def forget(model: ModelProto) -> None:
+def forget_facts(model: ModelProto) -> None:
     """Take the facts out of a model that is no longer what they speak of."""
     for index in reversed(range(len(model.metadata_props))):
         if model.metadata_props[index].key == KEY:

@@ -120,13 +120,13 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
 
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
-    from ..pipeline.pipeline import quantize
+    from ..pipeline.pipeline import quantize_model
 
     path = check_output(request)
     told = request.given.get("Report")
     report_path = told if isinstance(told, str) else None  # another type is refused where options are read
     check_report_file(report_path)
-    model, report = quantize(request, catalog)
+    model, report = quantize_model(request, catalog)
     if path is not None:
         save_model(model, path, external_data=request.external_data)
         report.quantized_bytes = path.stat().st_size

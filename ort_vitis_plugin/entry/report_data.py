@@ -14,7 +14,7 @@ from ..custom_ops.qdq_nodes import is_dequantize
 from ..data_readers import RandomDataReader, Samples
 from ..graph import Graph
 from ..measure.layer_errors import layer_errors
-from ..numerics.qtypes import qtype
+from ..numerics.qtypes import host_qtype
 from ..onnx_io.load import load_model
 from .quantize_static import calibrate, prepared
 
@@ -99,7 +99,7 @@ def _ranges(codes: Graph) -> dict[str, dict[str, Any]]:
         scale, zero = codes.array(node.input[1]), codes.array(node.input[2])
         if scale is None or zero is None or scale.size != 1 or zero.dtype.kind not in "iu":
             continue
-        least, most = qtype(codes.element_type(node.input[2])).limits()
+        least, most = host_qtype(codes.element_type(node.input[2])).limits()
         step, at = float(scale.reshape(())), int(zero.reshape(()))
         shift = -math.log2(step) if step > 0 else math.nan
         tensor = node.output[0].partition("_DequantizeLinear_Output")[0]

@@ -130,6 +130,9 @@ def layer_errors(
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
     None is one random sample. Of the samples only sums are kept. With ``weights`` the samples are run once more, by
     layers with the weights that are stored.
+
+    Raises:
+        ModelError: the models have no quantized tensor in common.
     """
     reference, quantized = load_model(reference), load_model(quantized)
     samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)

@@ -103,7 +103,7 @@ def type_name(kind: object) -> str:
     return kind if isinstance(kind, str) else str(getattr(kind, "name", ""))
 
 
-def qtype(kind: object, others: Iterable[str] = ()) -> QType:
+def host_qtype(kind: object, others: Iterable[str] = ()) -> QType:
     """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type.
 
     Raises UnsupportedError for what is none, and names those that are known; ``others`` are names beyond the host's.
@@ -176,7 +176,7 @@ class VitisQuantType(_NamedEnum):
     @property
     def tensor_type(self) -> int:
         """ONNX element type; the attribute under which onnxruntime reads its own QuantType."""
-        return qtype(self).element_type
+        return host_qtype(self).element_type
 
     @property
     def element_type(self) -> int:
@@ -184,15 +184,15 @@ class VitisQuantType(_NamedEnum):
 
     @property
     def bits(self) -> int:
-        return qtype(self).bits
+        return host_qtype(self).bits
 
     @property
     def min(self) -> int:
-        return qtype(self).min
+        return host_qtype(self).min
 
     @property
     def max(self) -> int:
-        return qtype(self).max
+        return host_qtype(self).max
 
 
 class VitisQuantFormat(_NamedEnum):

@@ -41,7 +41,13 @@ def _not_empty(model: ModelProto) -> ModelProto:
 
 
 def load_model(source: object, *, data: bool = True) -> ModelProto:
-    """The model in a message of its own, with all its data unless ``data`` is False."""
+    """The model in a message of its own, with all its data unless ``data`` is False.
+
+    Raises:
+        ModelNotFoundError: the file or its external data does not exist.
+        ModelError: it is no ONNX file, or cannot be read.
+        OptionTypeError: it is neither a path nor a model.
+    """
     if isinstance(source, ModelProto):
         copy = ModelProto()
         copy.CopyFrom(_not_empty(source))
@@ -72,7 +78,12 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
 
 
 def check_output(request: Request) -> Path | None:
-    """The output path, once it is certain that its folder can take a file."""
+    """The output path, once it is certain that its folder can take a file.
+
+    Raises:
+        ModelNotFoundError: the folder does not exist.
+        OutputError: it cannot be written, or is the input.
+    """
     if request.output is None:
         return None
     path = Path(request.output)

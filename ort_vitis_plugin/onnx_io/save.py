@@ -87,7 +87,11 @@ def _header(number: int, size: int) -> bytes:
 
 
 def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
-    """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.data`` beside it."""
+    """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.data`` beside it.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
             scratch = Path(folder) / path.name

@@ -29,6 +29,7 @@ def give_back() -> None:
             trim(0)
 
 
+AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
 
 

@@ -65,6 +65,9 @@ class CallOptions(OptionGroup):
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."
     )
     custom_op_libraries: list[str] | None = option(None, "Paths of the custom-op libraries that the model needs.")
+    explain_tensors: bool = option(
+        False, "Compute the error of every quantized tensor for the report (report.tensors, explain-tensor)."
+    )
     quantize_quantized: bool = option(False, "Go on when the model holds quantized operators already.")
     calibration_cache: str | None = option(None, "File that keeps calibration statistics for the next call.")
     calibration_cache_path: str | None = option(

@@ -42,6 +42,12 @@ class Option:
         return self.type.__name__ if isinstance(self.type, type) else str(self.type).replace("typing.", "")
 
     def validate(self, value: object) -> None:
+        """Refuse a value that the option does not take.
+
+        Raises:
+            OptionTypeError: the value has another type.
+            OptionError: it is none of those that the option takes.
+        """
         if not conforms(value, self.type):
             raise OptionTypeError(
                 f"option {self.key} takes {self.type_name}, not {value!r} ({type(value).__name__}): {self.doc}"
@@ -160,7 +166,11 @@ def resolve(key: str, declared: Mapping[str, Option]) -> str | None:
 
 
 def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> None:
-    """A key close to a declared one is a misspelling; one like nothing known may belong to a newer onnxruntime."""
+    """A key close to a declared one is a misspelling; one like nothing known may belong to a newer onnxruntime.
+
+    Raises:
+        UnknownOptionError: a key is misspelt.
+    """
     names = [*declared, *(alias for known in declared.values() for alias in known.aliases)]
     for key in given:
         if resolve(key, declared) is not None:
@@ -174,7 +184,11 @@ def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> 
 def parse(
     declared: Mapping[str, Option], given: Mapping[str, object], presets: Mapping[str, object] | None = None
 ) -> Options:
-    """Values from the caller over the target's presets over the declared defaults, each of the declared type."""
+    """Values from the caller over the target's presets over the declared defaults, each of the declared type.
+
+    Raises:
+        OptionError: a key is given under two names with different values.
+    """
     check_names(given, declared)
     values: dict[str, Any] = {key: known.default for key, known in declared.items()}
     values.update(presets or {})

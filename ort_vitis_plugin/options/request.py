@@ -55,7 +55,11 @@ class Request:
 
 
 def names(value: object, argument: str) -> tuple[str, ...]:
-    """A list of names as a tuple; a lone string or anything else is refused by the argument's name."""
+    """A list of names as a tuple; a lone string or anything else is refused by the argument's name.
+
+    Raises:
+        OptionTypeError: it is no list of texts.
+    """
     if value is None:
         return ()
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -68,7 +72,12 @@ def names(value: object, argument: str) -> tuple[str, ...]:
 
 
 def merged_options(extra_options: object, arguments: Mapping[str, object]) -> dict[str, object]:
-    """``extra_options`` with the arguments that have an option key; both with different values are refused."""
+    """``extra_options`` with the arguments that have an option key; both with different values are refused.
+
+    Raises:
+        OptionTypeError: ``extra_options`` is no dict.
+        OptionError: an option and its argument contradict each other.
+    """
     if extra_options is None:
         extra_options = {}
     if not isinstance(extra_options, Mapping):

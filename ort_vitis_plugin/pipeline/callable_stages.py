@@ -14,14 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from onnx import ModelProto
 
 from ..data_readers import Samples
 from ..emission.emitter import Emitter
 from ..graph import Graph
-from ..numerics.qtypes import storage_dtype
-from ..numerics.quantize import along, dequantize, quantize
 from ..planning.marker import Marker
 from ..request.call import Call
 from ..request.ledger import Ledger
@@ -29,10 +26,8 @@ from . import stages, subgraphs
 from .inputs import libraries_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..calibration.statistics import Statistics
-    from ..plan import Plan, TensorPlan
+    from ..plan import Plan
     from ..plan.marks import Marks
     from ..report.report import Report
     from ..request.settings import Settings
@@ -112,15 +107,3 @@ def emit(planned: PlannedModel) -> ModelProto:
         stages.remember(call, planned.settings.request.model)
     emitter = Emitter(plan, planned.marks, planned.settings.format.writer(call, plan.graph))
     return stages.finish(call, stages.emit(call, emitter), plan)
-
-
-def fake_quantize(values: NDArray[Any], planned: TensorPlan) -> NDArray[np.float32]:
-    """Values of a tensor, of any shape (with its channels along ``planned.axis``), as its codes stand for them.
-
-    (clip(rint(x / scale) + zero point) - zero point) * scale; of a float type, rounded to it and back.
-    """
-    scale, zero = (along(part, np.ndim(values), planned.axis) for part in (planned.scale, planned.zero_point))
-    if planned.kind.is_integer:
-        return dequantize(quantize(values, scale, zero, planned.kind.limits()), scale, zero)
-    ratio = np.clip(np.asarray(values, np.float32) / scale, planned.kind.min, planned.kind.max)
-    return np.asarray(ratio.astype(storage_dtype(planned.kind)).astype(np.float32) * scale, np.float32)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..request.call import Call
 
+# A choice: more than one, so that a fault of one sample is seen as such; few, for the check runs each three times.
 CHECKED_SAMPLES = 4
 
 

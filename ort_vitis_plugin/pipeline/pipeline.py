@@ -57,7 +57,11 @@ def prepare_only(request: Request, catalog: Catalog) -> ModelProto:
 
 @external_weights.external_weights_scope()
 def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
-    """The calibration of the model as this request prepares it, of all its float tensors."""
+    """The calibration of the model as this request prepares it, of all its float tensors.
+
+    Raises:
+        UnsupportedError: ``calibration_cache_path`` is given, which keeps the ranges of one method.
+    """
     call = Call.of(request, catalog)
     path = call.settings.call.calibration_cache_path
     if path is not None:
@@ -73,7 +77,7 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
 
 
 @external_weights.external_weights_scope()
-def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
+def quantize_model(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
     """The quantized model, and the report of how it was made."""
     call = Call.of(request, catalog)
     check_request(call.settings)

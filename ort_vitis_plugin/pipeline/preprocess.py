@@ -28,6 +28,9 @@ def preprocess(
     """The model after quant_pre_process. Symbolic shapes need the package sympy and are left out without it.
 
     Models beyond 2 GB are not optimized: onnxruntime cannot write them. The argument is not changed.
+
+    Raises:
+        ModelError: onnxruntime cannot preprocess the model.
     """
     large = model_size(model) >= LARGEST_FILE
     leftover = Path("sym_shape_infer_temp.onnx")  # what onnxruntime leaves where symbolic inference fails

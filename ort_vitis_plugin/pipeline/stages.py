@@ -28,7 +28,7 @@ from ..request.call import Call
 from ..request.provenance_facts import facts
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
-from ..selection.rules import leave_float
+from ..selection.rules import apply_leave_float
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .calibrater_feed import calibrater_beside
@@ -41,7 +41,8 @@ from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .preprocess import preprocess
 from .self_check import check_result
-from .validation import check_floats, check_weights
+from .tensor_stories import tell_tensors
+from .validation import check_floats, check_overrides, check_weights
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter
@@ -126,6 +127,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     check_floats(graph, call)
     check_weights(graph, call)
     warn_of_random_data(call)
+    check_overrides(graph, call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
@@ -177,6 +179,7 @@ def adjust(call: Call, plan: Plan) -> Plan:
 def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
     report_nodes(call, emitter.plan, emitter.marks)
+    tell_tensors(call, emitter.plan, emitter.marks)
     return emitter.emit(call.report.skips)
 
 
@@ -249,7 +252,7 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
         if not call.enabled(step) or (step.option is not None and not call.settings.switched_on(step.option)):
             continue
         if isinstance(step, LeaveFloat):
-            leave_float(call, graph, step)
+            apply_leave_float(call, graph, step)
         else:
             done = step(graph, call)
             if done:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..graph import Graph
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
+from ..planning.constants import check_channels
 from ..plugin.entries import full_name
 from .range_file import check_range_file
 
@@ -25,7 +27,12 @@ WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def check_request(settings: Settings) -> None:
-    """Refuse combinations of format, method, types and options that cannot work."""
+    """Refuse combinations of format, method, types and options that cannot work.
+
+    Raises:
+        UnsupportedError: format, method and types do not go together.
+        OptionError: an option has a value that cannot be, or a provider is missing.
+    """
     for argument, kind in (("activation_type", settings.activation), ("weight_type", settings.weight)):
         if not settings.format.accepts(kind):
             others = [
@@ -39,6 +46,7 @@ def check_request(settings: Settings) -> None:
             "into operators that take no 4-bit activations, and then refuses the model; use activations of 8 bits, or "
             "weights of 4 too"
         )
+    _check_override_types(settings)
     for name in settings.lineage:
         check = settings.catalog.target(name).check
         if check is not None:
@@ -53,6 +61,25 @@ def check_request(settings: Settings) -> None:
         raise OptionError(f"CalibPercentile={asked.calib_percentile!r} is no percentage; it lies between 0 and 100")
     _check_providers(settings)
     check_range_file(settings)
+
+
+def _check_override_types(settings: Settings) -> None:
+    for tensor, listed in (settings.options[OrtOptions].tensor_quant_overrides or {}).items():
+        entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, Sequence) else []
+        entries += [entry["convert"] for entry in entries if isinstance(entry.get("convert"), Mapping)]
+        for stated in entries:
+            kind = settings.catalog.qtype(stated["quant_type"]) if "quant_type" in stated else None
+            if kind is not None and not settings.format.accepts(kind):
+                raise UnsupportedError(
+                    f"TensorQuantOverrides[{tensor!r}]: {kind} cannot be written as {full_name(settings.format.key)}"
+                )
+
+
+def check_overrides(graph: Graph, call: Call) -> None:
+    """Refuse what TensorQuantOverrides state of an axis that a constant of the model does not have."""
+    for tensor, stated in call.overrides.items():
+        if tensor in graph.initializers and stated:
+            check_channels(tensor, graph.initializers[tensor].dims, stated)
 
 
 def _check_providers(settings: Settings) -> None:
@@ -82,7 +109,11 @@ def _is_stored(graph: Graph, tensor: str) -> bool:
 
 
 def check_weights(graph: Graph, call: Call) -> None:
-    """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none."""
+    """NaN or Inf in a weight has no code; Inf in a Gemm's bias may be a mask, which needs none.
+
+    Raises:
+        ModelError: a weight holds NaN or Inf.
+    """
     for node in graph:
         if node.op_type not in WEIGHTED or call.refusal(node) is not None:
             continue
@@ -100,7 +131,11 @@ def check_weights(graph: Graph, call: Call) -> None:
 
 
 def check_floats(graph: Graph, call: Call) -> None:
-    """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can."""
+    """A model of float64 has nothing that these formats can quantize, one of float16 nothing that some can.
+
+    Raises:
+        UnsupportedError: the model's float type or opset is none that the format can write.
+    """
     selected = [node for node in graph if call.refusal(node) is None and node.input]
     kinds = {graph.element_type(name) for node in selected for name in node.input if name}
     if TensorProto.FLOAT16 in kinds and not call.format.writer.takes_float16:

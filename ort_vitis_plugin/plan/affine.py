@@ -15,6 +15,7 @@ from ..numerics.positions import ZERO_POSITION, scale_of
 if TYPE_CHECKING:
     from ..numerics.qtypes import QType
 
+NARROWED = (8, 16)
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -58,10 +59,18 @@ def linear(low: float, high: float, kind: QType) -> Affine:
 
 
 def with_float_scale(low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> Affine:
-    """The parameters for [low, high] as onnxruntime chooses them: a symmetric signed type gives up its lowest code."""
-    if symmetric and kind.is_signed and limits == kind.limits():
+    """The parameters for [low, high] as onnxruntime chooses them.
+
+    Symmetric: [-a, a] fills all codes, scale = 2a / (qmax - qmin), of which int8 and int16 give up the lowest.
+    """
+    if not symmetric:
+        return affine(low, high, kind, limits, symmetric=False)
+    if kind.is_signed and kind.bits in NARROWED and limits == kind.limits():
         limits = -limits[1], limits[1]
-    return affine(low, high, kind, limits, symmetric=symmetric)
+    given = affine(low, high, kind, limits, symmetric=True)
+    reach = max(-min(low, 0.0), max(high, 0.0))
+    scale = 2 * reach / (limits[1] - limits[0])
+    return Affine(np.asarray(scale, dtype=np.float32), given.zero_point) if scale >= _TINY else given
 
 
 def rounded_up(given: Affine, low: float, limits: tuple[int, int], *, symmetric: bool) -> Affine:

@@ -62,7 +62,11 @@ class Conversion:
 
 @dataclass
 class TensorPlan:
-    """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``."""
+    """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``.
+
+    Without ``states_zero_point`` the written codes are those of a zero point of 0 that is not stored. What
+    ``has_codes`` came with its codes and a node that dequantizes them: nothing is written for it.
+    """
 
     name: str
     role: Role
@@ -74,6 +78,15 @@ class TensorPlan:
     fixed: bool = False
     derived: Int32Bias | None = None
     conversion: Conversion | None = None
+    states_zero_point: bool = True
+    has_codes: bool = False
+
+    def converted_for(self, reader: str) -> TensorPlan | None:
+        """The other type's parameters, where the node of that name reads the tensor in another type."""
+        given = self.conversion
+        if given is None or (given.receivers is not None and reader not in given.receivers):
+            return None
+        return TensorPlan(self.name, self.role, given.kind, given.scale, given.zero_point, fixed=True)
 
     @property
     def position(self) -> int | None:

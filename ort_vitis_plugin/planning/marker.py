@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
+PER_TENSOR = "{weight} has one scale: onnxruntime runs no list of them at that operand of {node}"
 PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
@@ -146,11 +147,15 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         if self._node.op_type == "MatMul" and not self._holds_columns(tensor_name):
             if known is not None and known.axis is not None:
                 tensor_name = self._own_copy(tensor_name, slice(2))
+            if self.is_valid_quantize_weight(tensor_name):
+                self.settings.note(PER_TENSOR.format(weight=tensor_name, node=self._node.name))
             self.quantize_weight_tensor(tensor_name)
             return
         if not self.is_valid_quantize_weight(tensor_name):
             self.quantize_weight_tensor(tensor_name)
             return
+        if self._node.op_type == "MatMul" and not self.tensor_quant_overrides.has_per_channel_overrides(tensor_name):
+            axis = len(self.graph.shape(tensor_name) or ()) - 1
         if known is not None and known.axis != axis:
             tensor_name = self._own_copy(tensor_name, slice(2))
         self.tensors_to_quantize[tensor_name] = QDQTensorQuantInfo(
@@ -199,12 +204,13 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         return indexed(cast(Hashable, handler))(self, node)
 
     def _holds_columns(self, tensor_name: str) -> bool:
-        """Whether the MatMul has a scale for each column of the constant: of a matrix on its right.
+        """Whether the MatMul has a scale for each column of the constant: of matrices on its right.
 
-        onnxruntime's kernels take one scale for the left operand, and no list of scales for stacked matrices.
+        onnxruntime's kernels take one scale for the left operand, and no list of zero points for stacked matrices.
         """
         left, right = self._node.input
-        return tensor_name == right != left and len(self.graph.shape(right) or ()) == 2
+        rank = len(self.graph.shape(right) or ())
+        return tensor_name == right != left and (rank == 2 or (rank > 2 and self.settings.weight.is_signed))
 
     def _own_copy(self, tensor_name: str, where: slice) -> str:
         """Give some inputs of the node being marked a constant of their own, where others need other parameters."""

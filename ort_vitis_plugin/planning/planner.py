@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from ..custom_ops.stored_codes import stored_codes
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
-from ..numerics.qtypes import Scaling
+from ..numerics.qtypes import host_qtype
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
@@ -17,18 +17,18 @@ from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
-from .fusing import fuse, remove_activations
-from .tensor_parameters import TensorParameters
+from .constants import Constants
+from .fused_tensors import fuse, remove_activations
+from .tensor_parameters import PARAMETERS, TensorParameters
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..calibration.statistics import Statistics
-    from ..numerics.qtypes import QType
     from ..plan.marks import Marks, Override
     from ..request.call import Call
     from ..request.ledger import Ledger
 
+# What the caller states of a tensor that would else share another's parameters.
+OWN_PARAMETERS = PARAMETERS | {"quant_type", "symmetric", "reduce_range"}
 DEQUANTIZES, QUANTIZES = ("DequantizeLinear", "FixNeuron"), ("QuantizeLinear", "FixNeuron")
 
 
@@ -39,11 +39,12 @@ class Planner:
         self.marks, self.statistics = marks, statistics
         self.settings, self.ledger = settings, ledger
         self.graph, self.options = marks.graph, settings.options
-        self.result = Plan(self.graph)
         self.not_data = NotData(self.graph, statistics)
         self.range_source: dict[str, str] = dict(self.not_data.padded)
+        self.result = Plan(self.graph, range_source=self.range_source)
         self.writer = settings.format.writer(settings, self.graph)
         self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
+        self.constants = Constants(self.parameters, settings)
 
     def plan(self) -> Plan:
         """Constants and activations in the order of their marks, then what follows from them."""
@@ -51,20 +52,26 @@ class Planner:
         self._share_ranges()
         for name, mark in marks.items():
             provider = mark.provider if mark.provider in marks else None
-            if not self._is_read(name) or not self._is_data(name, mark.role) or self._has_a_pair(name):
+            if not self._is_read(name) or not self._is_data(name, mark.role):
+                continue
+            if self._has_a_pair(name):
+                given = self._with_codes(name)
+                if given is not None:
+                    self.result.tensors[name] = given
                 continue
             if name in self.ledger.float_tensors:
                 continue
             if self.graph.is_constant(name):
-                self.result.tensors[name] = self._constant(name, mark.role, mark.axis)
+                default = self.settings.weight if mark.role is Role.WEIGHT else self.settings.activation
+                self.result.tensors[name] = self.constants.of(name, mark.role, default, mark.axis)
             elif self.parameters.is_known(name) or provider is not None:
                 self.result.tensors[name] = self._activation(name)
-                if provider is not None and provider in self.result.tensors:
-                    self.result.provider[name] = provider
+                if provider is not None:
+                    self._follow(name, provider)
             else:
                 self.ledger.report.note(f"{name} was never computed in calibration; it stays float")
         keep_divisors(self.result, self.statistics, self.ledger.report.note)
-        Biases(self.marks, self.result, self.parameters, self.settings, self.ledger).plan(self.not_data)
+        Biases(self.marks, self.result, self.constants, self.settings, self.ledger).plan(self.not_data)
         fuse(self.marks, self.result, self.settings)
         remove_activations(self.marks, self.result)
         self._scale_transform()
@@ -93,6 +100,20 @@ class Planner:
             )
         return planned
 
+    def _follow(self, name: str, provider: str) -> None:
+        """Take the parameters in which the node reads the provider, unless the caller states others of the result."""
+        node, planned = self.graph.producer(name), self.result.tensors[name]
+        if provider not in self.result.tensors or OWN_PARAMETERS & self.parameters.override(name).keys():
+            return
+        given = self.result.tensors[provider]
+        if given.scale.ndim:  # channels are elsewhere behind what moves them
+            return
+        converted = node and given.converted_for(node.name)
+        if converted:
+            self.result.tensors[name] = replace(converted, name=name, conversion=planned.conversion)
+        else:
+            self.result.provider[name] = provider
+
     def _symmetric(self, name: str, override: Override) -> bool:
         if "symmetric" in override:
             return bool(override["symmetric"])
@@ -120,49 +141,21 @@ class Planner:
         return role is Role.WEIGHT or self.not_data.reason(name) is None
 
     def _has_a_pair(self, name: str) -> bool:
-        """Whether the model came with the tensor's codes: they come from a dequantize node, or go to a quantize node.
-
-        Weights that came as codes get a pair like any activation: without it onnxruntime 1.32 fuses every reader with
-        the one constant, and with session.x64quantprecision fails to load the model.
-        """
+        """Whether the model came with the tensor's codes: from a dequantize node, or for quantize nodes alone."""
         producer, readers = self.graph.producer(name), self.graph.consumers(name)
         if producer is not None and producer.op_type.endswith(DEQUANTIZES):
-            return self.graph.array(producer.input[0]) is None
+            return True
         return bool(readers) and all(reader.op_type.endswith(QUANTIZES) for reader in readers)
 
-    def _constant(self, name: str, role: Role, axis: int | None) -> TensorPlan:
-        overrides = self.parameters.overrides(name)
-        first = overrides[0]
-        array = self.parameters.finite(name)
-        kind = self.parameters.kind(first, self.settings.weight if role is Role.WEIGHT else self.settings.activation)
-        axis = first.get("axis", axis)
-        if axis is not None and array.ndim and kind.scaling is not Scaling.NONE:
-            axis = axis % array.ndim
-            return self._per_channel(name, role, kind, array, axis, overrides)
-        if role is Role.WEIGHT:
-            symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
-        else:
-            symmetric = bool(first.get("symmetric", self.options[OrtOptions].activation_symmetric))
-        return self.parameters.of(name, role, kind, None, symmetric, first, array)
-
-    def _weight_symmetric(self, kind: QType) -> bool:
-        asked = self.options[OrtOptions].weight_symmetric
-        if self.options.given("WeightSymmetric") and asked is not None:
-            return bool(asked)
-        return kind.is_signed
-
-    def _per_channel(
-        self, name: str, role: Role, kind: QType, array: NDArray[Any], axis: int, overrides: list[Override]
-    ) -> TensorPlan:
-        """Always symmetric: integer operators need one zero point for all channels."""
-        channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
-        found = [
-            self.parameters.of(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
-            for number, channel in enumerate(channels)
-        ]
-        scale = np.array([channel.scale for channel in found], dtype=np.float32)
-        zero = np.array([channel.zero_point for channel in found], dtype=np.int64)
-        return TensorPlan(name, role, kind, scale, zero, axis, fixed=True)
+    def _with_codes(self, name: str) -> TensorPlan | None:
+        """The parameters of a weight that came as codes; None for others, and where blocks have scales."""
+        stored = stored_codes(self.graph, name)
+        if stored is None or stored.block_size:
+            return None
+        kind = host_qtype(stored.element_type)
+        return TensorPlan(
+            name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
+        )
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""
@@ -170,3 +163,4 @@ class Planner:
             for planned in self.result:
                 if planned.derived is None and planned.kind.is_integer:
                     planned.scale = scale_format(planned.scale)
+                    self.result.record(planned.name, f"the scale was put into the format {scale_format.key}")

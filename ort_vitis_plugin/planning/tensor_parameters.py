@@ -72,7 +72,7 @@ class TensorParameters:
         reduce_range = override.get("reduce_range", self.settings.request.reduce_range and role is not Role.ACTIVATION)
         limits = kind.limits(reduce_range=bool(reduce_range))
         flows = role is Role.ACTIVATION and array is None
-        if kind.is_integer and flows and "rmin" not in override and self._is_softmax(name):
+        if kind.is_integer and flows and "rmin" not in override and self._is_quantized_softmax(name):
             return self._softmax(name, kind, limits, symmetric=symmetric)
         if kind.is_integer and method.power_of_two and "rmin" not in override and "rmax" not in override:
             exact = self._exact(name) if array is None and kind == self.settings.activation else {}
@@ -133,9 +133,11 @@ class TensorParameters:
             raise OptionError(f"TensorQuantOverrides[{name!r}] has the zero point {int(zero)}, outside of {kind}")
         return TensorPlan(name, role, kind, scale, zero, fixed=True)
 
-    def _is_softmax(self, name: str) -> bool:
+    def _is_quantized_softmax(self, name: str) -> bool:
+        """Whether the tensor is written by a Softmax on codes; one that stays float fills no fixed range."""
         node = self.graph.producer(name)
-        return node is not None and self.graph.simulated_node.get(node.name, node).op_type == "Softmax"
+        node = node and self.graph.simulated_node.get(node.name, node)
+        return node is not None and node.op_type == "Softmax" and node.name in self.marks.nodes
 
     def kind(self, override: Override, default: QType) -> QType:
         """The type that the caller states, else ``default``."""
@@ -155,7 +157,11 @@ class TensorParameters:
         return self.range_source.get(name, name) in self.statistics or "scale" in self.override(name)
 
     def finite(self, name: str) -> NDArray[Any]:
-        """The value of a constant, which must be finite."""
+        """The value of a constant, which must be finite.
+
+        Raises:
+            ModelError: it holds NaN or Inf.
+        """
         array = self.graph.array(name)
         assert array is not None
         if not np.isfinite(array).all():

@@ -24,6 +24,7 @@ BUNDLED = (
     "ort_vitis_ipu",
     "ort_vitis_correct",
     "ort_vitis_presets",
+    "ort_vitis_torch",
 )
 BLOCK = "ORT_VITIS_BLOCK"
 
@@ -137,7 +138,11 @@ def distribution_of(manager: pluggy.PluginManager, plugin: str) -> str | None:
 
 
 def bundled_plugin(name: str) -> object:
-    """The module of a bundled plugin, installed or beside the host in a source checkout."""
+    """The module of a bundled plugin, installed or beside the host in a source checkout.
+
+    Raises:
+        PluginError: it is not there.
+    """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

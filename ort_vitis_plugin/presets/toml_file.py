@@ -84,7 +84,7 @@ def read(path: str | Path) -> dict[str, Any]:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise OptionError(f"{path}: {error}") from error
-    for table, kinds in tables().items():
+    for table, kinds in known_keys().items():
         found = said if not table else said.get(table, {})
         for key, value in found.items():
             where = f"{path}, line {_line(text, table, key)}: {f'[{table}] ' if table else ''}{key}"
@@ -97,7 +97,7 @@ def read(path: str | Path) -> dict[str, Any]:
     return said
 
 
-def tables() -> dict[str, dict[str, Any]]:
+def known_keys() -> dict[str, dict[str, Any]]:
     """{table: {key: type}}; the table '' is the top."""
     options = {key: declared.type for key, declared in shared_catalog().options.items()}
     return {"": _arguments(), OPTIONS: options, SAMPLES: SAMPLE_TYPES}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -18,10 +17,8 @@ from ..plugin.manager import new_manager
 from ..plugin.methods import Method
 from .manual import rows
 
-# Where blocks may stand.
-PAGES = ("README.md", "docs/**/*.md")
-
-_BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
+# Writes the Markdown of one block, from what is declared and from the checkout.
+Block = Callable[[Catalog, Path], str]
 
 
 def markdown(headings: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
@@ -39,7 +36,7 @@ def _code(value: object) -> str:
     return f"`{value}`" if str(value) else ""
 
 
-def options(catalog: Catalog, root: Path) -> str:
+def option_table(catalog: Catalog, root: Path) -> str:
     """Every key of extra_options."""
     return markdown(
         ("key", "type", "default", "needs", "what it does"),
@@ -56,7 +53,7 @@ def options(catalog: Catalog, root: Path) -> str:
     )
 
 
-def transforms(catalog: Catalog, root: Path) -> str:
+def transform_table(catalog: Catalog, root: Path) -> str:
     """Rewrites of the float graph by stage, in the order in which they run."""
     lines: list[tuple[str, ...]] = [("load", _code(step.key), "", "", step.doc) for step in catalog.all(ModelTransform)]
     names = [target.name for target in catalog.all(Target)]
@@ -67,7 +64,7 @@ def transforms(catalog: Catalog, root: Path) -> str:
     return markdown(("stage", "step", "target", "default", "what it does"), lines)
 
 
-def rules(catalog: Catalog, root: Path) -> str:
+def rule_table(catalog: Catalog, root: Path) -> str:
     """Hardware rules and fused pairs."""
     lines = [
         (_code(rule.key), _code(rule.target or ""), ", ".join(sorted(rule.ops)), rule.doc)
@@ -89,14 +86,14 @@ def _short(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def formats(catalog: Catalog, root: Path) -> str:
+def format_table(catalog: Catalog, root: Path) -> str:
     """How quantized tensors are written."""
     return markdown(
         ("format", "what is written"), ((_code(full_name(entry.key)), entry.doc) for entry in catalog.all(Format))
     )
 
 
-def methods(catalog: Catalog, root: Path) -> str:
+def method_table(catalog: Catalog, root: Path) -> str:
     """Calibration methods."""
     return markdown(
         ("method", "scales", "what it does"),
@@ -107,7 +104,7 @@ def methods(catalog: Catalog, root: Path) -> str:
     )
 
 
-def targets(catalog: Catalog, root: Path) -> str:
+def target_table(catalog: Catalog, root: Path) -> str:
     """Devices, with what each sets where the call leaves it alone."""
     return markdown(
         ("target", "device", "defaults"),
@@ -115,7 +112,7 @@ def targets(catalog: Catalog, root: Path) -> str:
     )
 
 
-def presets(catalog: Catalog, root: Path) -> str:
+def preset_table(catalog: Catalog, root: Path) -> str:
     """Named configurations."""
     return markdown(
         ("preset", "what it is for", "what it sets"),
@@ -132,7 +129,7 @@ def _settings(values: Any) -> str:
     )
 
 
-def hooks(catalog: Catalog, root: Path) -> str:
+def hook_table(catalog: Catalog, root: Path) -> str:
     """The hooks of a plugin."""
     found = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
     return markdown(
@@ -145,7 +142,7 @@ def _whole(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").split())
 
 
-def manual(catalog: Catalog, root: Path) -> str:
+def manual_table(catalog: Catalog, root: Path) -> str:
     """The manual's arguments and options, each with its default and the tests that prove it."""
     lines = []
     for row in rows(catalog, root):
@@ -156,7 +153,7 @@ def manual(catalog: Catalog, root: Path) -> str:
     return markdown(("name", "documented default", "default here", "proved by"), lines)
 
 
-def example(catalog: Catalog, root: Path) -> str:
+def example_source(catalog: Catalog, root: Path) -> str:
     """The foreign plugin that the tests install and run."""
     source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
     return f"```python\n{source}```\n"
@@ -168,18 +165,18 @@ def example_package(catalog: Catalog, root: Path) -> str:
     return f"```ini\n{source}```\n"
 
 
-BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
-    "targets": targets,
-    "presets": presets,
-    "formats": formats,
-    "methods": methods,
-    "options": options,
-    "transforms": transforms,
-    "rules": rules,
-    "hooks": hooks,
-    "example": example,
+BLOCKS: dict[str, Block] = {
+    "targets": target_table,
+    "presets": preset_table,
+    "formats": format_table,
+    "methods": method_table,
+    "options": option_table,
+    "transforms": transform_table,
+    "rules": rule_table,
+    "hooks": hook_table,
+    "example": example_source,
     "example-package": example_package,
-    "manual": manual,
+    "manual": manual_table,
 }
 
 
@@ -187,41 +184,3 @@ BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
 def bundled_catalog() -> Catalog:
     """What this package brings, without the plugins that happen to be installed here."""
     return Catalog(new_manager(entry_points=False))
-
-
-def rendered(text: str, root: Path) -> str:
-    """The text with every block between markers written anew."""
-
-    def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match['name']](bundled_catalog(), root)}{match[3]}"
-
-    return _BLOCK.sub(block, text)
-
-
-def pages(root: Path) -> list[Path]:
-    """The files of a checkout in which blocks may stand."""
-    return [page for pattern in PAGES for page in sorted(root.glob(pattern)) if "_build" not in page.parts]
-
-
-def stale_blocks(root: Path) -> list[str]:
-    """Names of the blocks that are not as they would be written, or not there."""
-    there: dict[str, str] = {}
-    stale: set[str] = set()
-    for page in pages(root):
-        text = page.read_text(encoding="utf-8")
-        fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
-        for match in _BLOCK.finditer(text):
-            there[match["name"]] = match[0]
-            if match[0] != fresh[match["name"]]:
-                stale.add(match["name"])
-    return [name for name in BLOCKS if name not in there or name in stale]
-
-
-def write_blocks(root: Path) -> list[str]:
-    """Write every block of every page; the names of those that changed."""
-    stale = stale_blocks(root)
-    for page in pages(root):
-        text = page.read_text(encoding="utf-8")
-        if (fresh := rendered(text, root)) != text:
-            page.write_text(fresh, encoding="utf-8")
-    return stale

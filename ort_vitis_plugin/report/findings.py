@@ -13,6 +13,7 @@ from .verdict import Verdict
 if TYPE_CHECKING:
     from ..graph import Skip
     from ..plan import Move
+    from .tensor_story import TensorStory
 
 
 @dataclass
@@ -20,7 +21,7 @@ class Findings:
     """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
     ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons,
     ``objections`` outputs and parts of them to why the result is bad. With ``random_data`` all that was measured on
-    random samples."""
+    random samples; ``tensors`` names to where their parameters came from."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Findings:
     patterns: dict[str, list[str]] = field(default_factory=dict)
     quantized: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, TensorStory] = field(default_factory=dict)
     left_float: dict[str, str] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Findings:
         for key in ("sqnr", "fused", "integer_kernel_loss"):
             data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
         data["verdict"] = self.verdict.as_dict()
+        data["tensors"] = {name: story.as_dict() for name, story in self.tensors.items()}
         return data
 
     def to_json(self) -> str:

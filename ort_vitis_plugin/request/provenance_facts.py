@@ -28,12 +28,14 @@ def facts(call: Call, version: str) -> dict[str, Any]:
     request = settings.request
     declared = settings.catalog.options
     options = {
-        key: plain(value)
+        key: json_value(value)
         for key, value in settings.options.items()
-        if key in declared and key not in LEFT_OUT and plain(value) != plain(declared[key].default)
+        if key in declared and key not in LEFT_OUT and json_value(value) != json_value(declared[key].default)
     }
-    ends = {key: plain(settings.options.get(key)) for key in ("InputNodes", "OutputNodes") if settings.options.get(key)}
-    arguments = {name: plain(getattr(request, name)) for name in ARGUMENTS if getattr(request, name)}
+    ends = {
+        key: json_value(settings.options.get(key)) for key in ("InputNodes", "OutputNodes") if settings.options.get(key)
+    }
+    arguments = {name: json_value(getattr(request, name)) for name in ARGUMENTS if getattr(request, name)}
     if request.op_types:
         arguments["op_types_to_quantize"] = sorted(request.op_types)
     return {
@@ -80,16 +82,16 @@ def keywords(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value as JSON has it: enums by their full names, sets in order."""
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): json_value(entry) for key, entry in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value))
+        return sorted(map(json_value, value))
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+        return [json_value(entry) for entry in value]
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if hasattr(value, "tensor_type"):  # a type, whichever enum names it

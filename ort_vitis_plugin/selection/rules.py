@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 
-def leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
+def apply_leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
     """Ask one rule; returns how many nodes and tensors it takes out of what the request selects."""
     graph.step = rule.key
     found = rule.select(graph, call)
@@ -31,4 +31,4 @@ def leave_float_inside(call: Call, body: Graph) -> None:
     """Ask all rules about the body of an If, Loop or Scan, of which calibration knows the tensors."""
     for rule in call.catalog.leave_float(call.lineage):
         if call.enabled(rule):
-            leave_float(call, body, rule)
+            apply_leave_float(call, body, rule)

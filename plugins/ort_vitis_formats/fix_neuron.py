@@ -15,6 +15,7 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
+    keeps_stored_codes = False
     needs_native_pairs = True
 
     def domain(self, kind: QType) -> str:
@@ -24,6 +25,11 @@ class FixNeuronWriter(PairWriter):
         return False
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
+        """Bit width and position of the one node.
+
+        Raises:
+            UnsupportedError: the tensor has not one power-of-two scale.
+        """
         if planned.position is None:
             raise UnsupportedError(
                 f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "

@@ -33,6 +33,7 @@ class VitisQDQWriter(PairWriter):
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
     takes_float16 = False
+    keeps_stored_codes = False
 
     def domain(self, kind: QType) -> str:
         return "com.vai.quantize" if self._is_vitis(kind) else "ai.onnx.contrib"

@@ -1,4 +1,8 @@
-"""The NPU's CNN flow: shifts in place of multiplications, so every scale is a power of two."""
+"""The NPU's CNN flow: shifts in place of multiplications, so every scale is a power of two.
+
+Source: the Vitis AI Quantizer for ONNX 1.16 manual, argument enable_dpu and its configuration for CNNs;
+refused are combinations that models of that release never hold.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ort_vitis_plugin.api import Declaration, hookimpl
+
+from .compat import PYTORCH_NNDCT
 from .errors import (
     ConfigError,
     ExportError,
@@ -20,7 +23,8 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .compat import install
+    from collections.abc import Iterator
+
     from .executor import OnnxModule
     from .exported import export
     from .fake import TQT, FixedPow2, FloatScale
@@ -44,7 +48,6 @@ _HOMES = {
     "TorchQuantizer": "quantizer",
     "TrainableModel": "qat",
     "export": "exported",
-    "install": "compat",
     "operator": "ops",
     "operators": "ops",
     "torch_quantizer": "quantizer",
@@ -70,11 +73,15 @@ __all__ = [
     "TorchQuantizer",
     "TrainableModel",
     "export",
-    "install",
     "operator",
     "operators",
     "torch_quantizer",
 ]
+
+
+@hookimpl
+def vitis_declare() -> Iterator[Declaration]:
+    yield PYTORCH_NNDCT
 
 
 def __getattr__(name: str) -> Any:

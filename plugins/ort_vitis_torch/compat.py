@@ -1,13 +1,13 @@
-"""The names of the original package, on request: ``install()`` lets ``from pytorch_nndct.apis import ...`` work."""
+"""The names of the original package: ``ort_vitis_plugin.compat.install("pytorch_nndct")`` lets old scripts run."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
+
+from ort_vitis_plugin.api import Namespace
 
 from .errors import RefusedError
 
@@ -15,47 +15,34 @@ OLD = "pytorch_nndct"
 
 # {module of the original: {name in it: "module:name" of this package}}
 NAMES: Mapping[str, Mapping[str, str]] = {
-    OLD: {"QatProcessor": "qat:QatProcessor", "Inspector": "inspector:Inspector", "nn": "", "apis": "", "utils": ""},
+    OLD: {"QatProcessor": "qat:QatProcessor", "Inspector": "inspector:Inspector"},
     f"{OLD}.apis": {
         "Inspector": "inspector:Inspector",
         "dump_xmodel": "compat:dump_xmodel",
         "load_vai_ops": "compat:load_vai_ops",
         "torch_quantizer": "quantizer:torch_quantizer",
     },
-    f"{OLD}.nn": {"DeQuantStub": "stubs:DeQuantStub", "QuantStub": "stubs:QuantStub", "modules": ""},
-    f"{OLD}.nn.modules": {"functional": ""},
+    f"{OLD}.nn": {"DeQuantStub": "stubs:DeQuantStub", "QuantStub": "stubs:QuantStub"},
+    f"{OLD}.nn.modules": {},
     f"{OLD}.nn.modules.functional": {},
     f"{OLD}.utils": {"register_custom_op": "compat:register_custom_op"},
 }
 
 
-def install(name: str = OLD) -> None:
-    """Make the original's modules importable in this process; a package of that name that is there stays."""
-    if name != OLD:
-        raise RefusedError(f"{name} is not a package whose names are known here; {OLD} is")
-    for module in NAMES:
-        if module not in sys.modules:
-            sys.modules[module] = old_module(module)
-    for module in NAMES:
-        parent, _, last = module.rpartition(".")
-        if parent:
-            setattr(sys.modules[parent], last, sys.modules[module])
-
-
-def old_module(module: str) -> ModuleType:
-    """A module of the original, filled with what stands for its names."""
-    made = ModuleType(module, f"{module}, as ort_vitis_torch answers it.")
-    if any(other.startswith(f"{module}.") for other in NAMES):
-        made.__path__ = []
+def provide(module: str) -> Mapping[str, object]:
+    """What a module of the original holds, by name."""
+    found: dict[str, object] = {}
     for name, home in NAMES[module].items():
         if home:
             package, _, attribute = home.partition(":")
-            setattr(made, name, getattr(importlib.import_module(f".{package}", __package__), attribute))
+            found[name] = getattr(importlib.import_module(f".{package}", __package__), attribute)
     if module.endswith(".functional"):
         functional = importlib.import_module(".functional", __package__)
-        for name in functional.__all__:
-            setattr(made, name, getattr(functional, name))
-    return made
+        found |= {name: getattr(functional, name) for name in functional.__all__}
+    return found
+
+
+PYTORCH_NNDCT = Namespace(tuple(NAMES), "The PyTorch quantizer of Vitis AI, by its own names; needs torch.", provide)
 
 
 def dump_xmodel(*arguments: Any, **keywords: Any) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 
 from ort_vitis_plugin.api import CalibrationMethod, PowerOfTwoMethod, QuantType
 
-from .core import Settings
 from .errors import ConfigError
+from .host_calls import Settings
 
 # The NPU targets of the original by the names of ours.
 TARGETS: Mapping[str, str] = {

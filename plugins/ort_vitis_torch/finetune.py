@@ -19,7 +19,7 @@ import torch
 from onnx import ModelProto, NodeProto
 from torch import Tensor, nn
 
-from . import core
+from . import host_calls
 from .errors import ConfigError
 from .executor import OnnxModule
 from .fake import FakeQuantizer
@@ -78,17 +78,17 @@ class _Layer:
 def finetune(
     written: ModelProto,
     prepared: ModelProto,
-    feeds: Sequence[core.Feed],
-    settings: core.Settings,
+    feeds: Sequence[host_calls.Feed],
+    settings: host_calls.Settings,
     options: FinetuneOptions,
     *,
     weight_bits: int = 8,
-) -> core.Written:
+) -> host_calls.Written:
     """The written model with weights and biases moved, all other parameters as they are.
 
     ``prepared`` is the float model that ``written`` was made of, ``feeds`` samples by input name (no labels).
     """
-    weights = core.float_weights(prepared)
+    weights = host_calls.float_weights(prepared)
     graph = limited(slotted(written, weights), weight_bits)
     quantized = OnnxModule(graph.model, quantizers(graph.slots)).eval()
     reference = OnnxModule(prepared).eval()
@@ -101,9 +101,9 @@ def finetune(
     after = data.network_error()
     log.info("fast fine-tuning: held-out error of the outputs %.4g -> %.4g", before, after)
     if not after < before:
-        return core.Written(written)
+        return host_calls.Written(written)
     moved = {name: _numpy(quantized.parameter(held)) for name, held in graph.constants.items() if name in weights}
-    return core.rewrite(prepared, moved, graph.slots.values(), feeds, settings)
+    return host_calls.rewrite(prepared, moved, graph.slots.values(), feeds, settings)
 
 
 def _numpy(tensor: Tensor) -> np.ndarray[Any, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from . import core
+from . import host_calls
 from .config import TARGETS
 from .errors import ConfigError
 from .exported import Exporter, export, unwrapped
@@ -71,7 +71,7 @@ class Inspector:
         sources = _source_lines(module, arguments)
         lines = [
             Line(node, op_type, "DPU" if reason is None else "CPU", _source(node, sources, module), reason or "")
-            for node, op_type, reason in core.forecast(exported.model, self._target)
+            for node, op_type, reason in host_calls.forecast(exported.model, self._target)
         ]
         folder = Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 from ort_vitis_plugin.api import ErrorCurve, QuantType, Sketch, qtype, scale_of
 
-from . import core
+from . import host_calls
 from .slots import Slot, SlottedGraph, slotted
 
 BYTE = 8
@@ -45,14 +45,18 @@ def _narrowed(slot: Slot, arrays: list[NDArray[Any]], bits: int) -> Slot:
 
 
 def narrowed(
-    written: core.Written, prepared: ModelProto, bits: int, feeds: Sequence[core.Feed], settings: core.Settings
-) -> core.Written:
+    written: host_calls.Written,
+    prepared: ModelProto,
+    bits: int,
+    feeds: Sequence[host_calls.Feed],
+    settings: host_calls.Settings,
+) -> host_calls.Written:
     """The written model with weights of that many bits."""
     if bits >= BYTE:
         return written
-    weights = core.float_weights(prepared)
+    weights = host_calls.float_weights(prepared)
     slots = narrowed_slots(slotted(written.model, weights).slots, weights, bits)
-    return core.rewrite(prepared, weights, slots.values(), feeds, settings)
+    return host_calls.rewrite(prepared, weights, slots.values(), feeds, settings)
 
 
 def limited(graph: SlottedGraph, bits: int) -> SlottedGraph:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ort_vitis_plugin.api import Report
 
-from . import core
+from . import host_calls
 from .config import QuantConfig, configured
 from .conv_bn import ConvBN, pairs
 from .errors import ExportError, MismatchError, RefusedError, StageError
@@ -158,7 +158,7 @@ class QatProcessor:
         self._bits = config.weight_bits
         where = next((parameter.device for parameter in self._module.parameters()), torch.device("cpu"))
         self._device = torch.device(device) if device is not None else where
-        self._prepared = core.prepare(self.exported.model, self._settings)
+        self._prepared = host_calls.prepare(self.exported.model, self._settings)
         self._written: ModelProto | None = None
         self._folder = Path("qat_result")
         self.report = Report()
@@ -175,7 +175,7 @@ class QatProcessor:
             )
         if calib_dir:
             written = self._calibrated(Path(calib_dir))
-            graph = limited(slotted(written, core.float_weights(self._prepared)), self._bits)
+            graph = limited(slotted(written, host_calls.float_weights(self._prepared)), self._bits)
         else:
             example = dict(zip(self.exported.input_names, self.exported.example, strict=True))
             graph = self.slotted_for([example])
@@ -183,14 +183,14 @@ class QatProcessor:
         model.to(self._device).train()
         return model
 
-    def slotted_for(self, feeds: list[core.Feed]) -> SlottedGraph:
+    def slotted_for(self, feeds: list[host_calls.Feed]) -> SlottedGraph:
         """The graph with slots at the positions that these samples give."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how good a start is says nothing about the trained model
             quiet = self._settings.with_options(SelfCheck=False)
-            written = core.quantize(self.exported.model, feeds, quiet)
+            written = host_calls.quantize(self.exported.model, feeds, quiet)
             written = narrowed(written, self._prepared, self._bits, feeds, self._settings)
-        return limited(slotted(written.model, core.float_weights(self._prepared)), self._bits)
+        return limited(slotted(written.model, host_calls.float_weights(self._prepared)), self._bits)
 
     def kept_pairs(self) -> dict[str, Any]:
         """Convolutions with the BatchNormalization behind them; none where the graph cannot be exported with it."""
@@ -210,7 +210,7 @@ class QatProcessor:
         weights = {
             name: trained.graph.parameter(held).detach().cpu().numpy() for name, held in trained.constants.items()
         }
-        written = core.rewrite(self._prepared, weights, slots, trained.seen, self._settings)
+        written = host_calls.rewrite(self._prepared, weights, slots, trained.seen, self._settings)
         self._written, self.report = written.model, written.report
         folder = Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)

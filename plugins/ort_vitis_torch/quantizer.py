@@ -21,7 +21,7 @@ import torch
 from onnx import ModelProto
 from torch import nn
 
-from . import core
+from . import host_calls
 from .config import configured
 from .errors import RefusedError, StageError
 from .exported import Exported, Exporter, export, unwrapped
@@ -44,7 +44,7 @@ class CalibrationModel(nn.Module):
     def __init__(self, module: nn.Module, exported: Exported) -> None:
         super().__init__()
         self.module, self._exported = module, exported
-        self.feeds: list[core.Feed] = []
+        self.feeds: list[host_calls.Feed] = []
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = self._exported.tensors(arguments, keywords)
@@ -70,7 +70,7 @@ class TorchQuantizer:
     ) -> None:
         self._mode, self._exported, self._output_dir = mode, exported, output_dir
         self._device, self._config, self._request = device, config, request
-        self._settings: core.Settings = config.settings.within(exported.regions)
+        self._settings: host_calls.Settings = config.settings.within(exported.regions)
         self._written: ModelProto | None = None
         self._is_finetuned = False
         self._model: nn.Module
@@ -100,7 +100,7 @@ class TorchQuantizer:
         run_fn(*run_args)
         feeds = self._feeds()
         written = self._calibrated()
-        prepared = core.prepare(self._exported.model, self._settings)
+        prepared = host_calls.prepare(self._exported.model, self._settings)
         chosen = FinetuneOptions(**options)
         self._written = finetune(
             written, prepared, feeds, self._settings, chosen, weight_bits=self._config.weight_bits
@@ -133,7 +133,7 @@ class TorchQuantizer:
             self._request,
             positions_of(written),
             self._is_finetuned,
-            bool(self._settings.options.get("BiasCorrection", False)),
+            self._settings.is_on("BiasCorrection"),
         )
         return info.save(self._output_dir)
 
@@ -210,7 +210,7 @@ class TorchQuantizer:
             run_fn(*run_args)
         self.export_quant_config()
 
-    def _feeds(self) -> list[core.Feed]:
+    def _feeds(self) -> list[host_calls.Feed]:
         assert isinstance(self._model, CalibrationModel)
         if not self._model.feeds:
             raise StageError("calibration saw no data: run quantizer.quant_model on calibration data first")
@@ -219,9 +219,9 @@ class TorchQuantizer:
     def _calibrated(self) -> ModelProto:
         if self._written is None:
             feeds = self._feeds()
-            written = core.quantize(self._exported.model, feeds, self._settings)
+            written = host_calls.quantize(self._exported.model, feeds, self._settings)
             if self._config.weight_bits < 8:
-                prepared = core.prepare(self._exported.model, self._settings)
+                prepared = host_calls.prepare(self._exported.model, self._settings)
                 written = narrowed(written, prepared, self._config.weight_bits, feeds, self._settings)
             self._written = written.model
         return self._written
@@ -239,7 +239,7 @@ class TorchQuantizer:
         return onnx.load(str(path))
 
     def _check(self, written: ModelProto) -> None:
-        from .checking import check_against_onnxruntime
+        from .engine_check import check_against_onnxruntime
 
         check_against_onnxruntime(written, self._quantized(), _example(self._exported))
 

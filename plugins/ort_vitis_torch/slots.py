@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from ort_vitis_plugin.api import array_of
+from ort_vitis_plugin.api import CLAMPS, array_of
 
 from .errors import OperatorError
 
 DOMAIN = "ort_vitis_torch.slots"
 CODES = "_quantized"
-
-# Where a file keeps the bounds of activations that its codes' own saturation replaced: {tensor: [low, high]}.
-SATURATION = "ort_vitis_plugin.saturation"
 
 _LIMITS = {
     TensorProto.INT4: (-8, 7),
@@ -127,7 +124,7 @@ class _Reader:
         return SlottedGraph(self.model, {key: slot for key, slot in self.slots.items() if key in used}, self.constants)
 
     def _restore_clips(self) -> None:
-        listed = next((entry.value for entry in self.model.metadata_props if entry.key == SATURATION), "{}")
+        listed = next((entry.value for entry in self.model.metadata_props if entry.key == CLAMPS), "{}")
         for tensor, bounds in json.loads(listed).items():
             at = next((at for at, node in enumerate(self.model.graph.node) if tensor in node.output), None)
             if at is None:

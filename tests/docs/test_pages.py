@@ -15,12 +15,15 @@ from pathlib import Path
 import pytest
 
 from ort_vitis_plugin.cli.main import main, ort_vitis
-from ort_vitis_plugin.demo.export import export
+from ort_vitis_plugin.demo.export import export_demo
 from ort_vitis_plugin.presets.toml_file import load_config
-from ort_vitis_plugin.reference.tables import BLOCKS, pages, stale_blocks
+from ort_vitis_plugin.reference.pages import PAGES as WITH_BLOCKS
+from ort_vitis_plugin.reference.pages import stale_blocks
+from ort_vitis_plugin.reference.tables import BLOCKS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages(ROOT)}
+FILES = [ROOT / "README.md", *sorted(file for file in (ROOT / "docs").rglob("*.md") if "_build" not in file.parts)]
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in FILES}
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -46,7 +49,7 @@ def commands(block: str) -> Iterator[tuple[list[str], int]]:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's files."""
     folder = tmp_path_factory.mktemp("demo")
-    export(folder)
+    export_demo(folder)
     return folder
 
 
@@ -93,9 +96,15 @@ def test_example_runs(
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_table_is_current(name: str) -> None:
-    assert name not in stale_blocks(ROOT), "run python -m ort_vitis_plugin docs"
+def test_every_block_is_current_and_has_a_page() -> None:
+    assert stale_blocks(ROOT) == [], "run python -m ort_vitis_plugin docs"
+    assert set(BLOCKS) <= {name for blocks in WITH_BLOCKS.values() for name in blocks}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_block_that_nobody_writes(name: str) -> None:
+    there = re.findall(r"<!-- begin: ([a-z-]+) -->", PAGES[name])
+    assert there == [known for known in there if known in WITH_BLOCKS.get(name, {})]
 
 
 @pytest.mark.parametrize("name", PAGES)

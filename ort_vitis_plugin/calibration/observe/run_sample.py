@@ -54,7 +54,11 @@ def values_of(
 
 
 def outputs_of(session: ort.InferenceSession, names: list[str], feed: Feed, index: int) -> list[Any]:
-    """What the session gives for one sample; an error names its number."""
+    """What the session gives for one sample; an error names its number.
+
+    Raises:
+        CalibrationError: the model cannot be run on the sample.
+    """
     plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
     try:
         if plain:

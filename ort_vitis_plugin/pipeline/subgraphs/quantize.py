@@ -18,6 +18,7 @@ from ...planning.planner import Planner
 from ...selection.rules import leave_float_inside
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
+from ..tensor_stories import tell_tensors
 
 if TYPE_CHECKING:
     from ...calibration.statistics import Statistics
@@ -95,6 +96,7 @@ class BodyQuantizer:
             _as_outside(plan, outer_plan, name)
         plan = within_rules(call, plan)
         report_nodes(call, plan, marks)
+        tell_tensors(call, plan, marks)
         self._bodies(inner, plan, taken)
         model = Emitter(plan, marks, call.format.writer(call, inner)).emit(call.report.skips)
         _take_over(outer, body, model)

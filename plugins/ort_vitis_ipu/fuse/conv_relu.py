@@ -1,4 +1,8 @@
-"""The DPU clips at 0, or at 0 and 6, while it writes a result."""
+"""The DPU clips at 0, or at 0 and 6, while it writes a result.
+
+Source: models of the Vitis AI Quantizer for ONNX 1.16, which carry no pair there with enable_dpu; its
+manual names two further pairs, RemoveQDQConvLeakyRelu and RemoveQDQConvPRelu.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

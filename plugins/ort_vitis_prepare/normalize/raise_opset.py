@@ -81,6 +81,9 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     """The model at ``needed`` or a later opset; the same object where it is there already.
 
     A model of opset 10 that the converter does not take stays as it is, unless more is needed.
+
+    Raises:
+        ModelError: onnx cannot convert the model.
     """
     opset = default_opset(model)
     if opset >= needed:

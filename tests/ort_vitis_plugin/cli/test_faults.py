@@ -15,13 +15,13 @@ import onnx
 import pytest
 
 from ort_vitis_plugin.cli.main import main
-from ort_vitis_plugin.demo.export import export
+from ort_vitis_plugin.demo.export import export_demo
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the demo is exported: digits.onnx, samples.npz, pictures."""
-    export(tmp_path)
+    export_demo(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from ort_vitis_plugin.cli.main import main, ort_vitis
-from ort_vitis_plugin.demo.export import export
+from ort_vitis_plugin.demo.export import export_demo
 
 ROOT = Path(__file__).resolve().parents[3]
 VERBS = [name for name, command in ort_vitis.commands.items() if not command.hidden]
@@ -22,7 +22,7 @@ VERBS = [name for name, command in ort_vitis.commands.items() if not command.hid
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the demo is exported: digits.onnx, samples.npz, pictures."""
-    export(tmp_path)
+    export_demo(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.demo import data
-from ort_vitis_plugin.demo.export import PICTURES, SAMPLES, STEP, export
+from ort_vitis_plugin.demo.export import PICTURES, SAMPLES, STEP, export_demo
 from ort_vitis_plugin.errors import OutputError
 
 
 def test_it_writes_model_samples_and_labelled_pictures(tmp_path: Path) -> None:
-    assert [file.name for file in export(tmp_path / "new")] == ["digits.onnx", "samples.npz", "pictures"]
+    assert [file.name for file in export_demo(tmp_path / "new")] == ["digits.onnx", "samples.npz", "pictures"]
     assert (tmp_path / "new" / "digits.onnx").read_bytes() == data.model_path().read_bytes()
     with np.load(tmp_path / "new" / "samples.npz") as file:
         assert file[data.INPUT].shape == (SAMPLES, 1, 8, 8)
@@ -25,7 +25,7 @@ def test_it_writes_model_samples_and_labelled_pictures(tmp_path: Path) -> None:
 
 def test_pictures_hold_the_pixels(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
-    export(tmp_path)
+    export_demo(tmp_path)
     for number in (0, 17, PICTURES - 1):
         label = data.evaluation_labels()[number]
         with image.open(tmp_path / "pictures" / str(label) / f"{number:03d}.png") as picture:
@@ -37,4 +37,4 @@ def test_pictures_hold_the_pixels(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="the demo cannot be written to"):
-        export(tmp_path / "file" / "folder")
+        export_demo(tmp_path / "file" / "folder")

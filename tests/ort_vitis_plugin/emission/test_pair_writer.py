@@ -16,7 +16,7 @@ from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
 from ort_vitis_plugin.emission.pair_writer import FLOAT8_OPSET, PairWriter
 from ort_vitis_plugin.errors import UnsupportedError
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
 
@@ -110,7 +110,7 @@ def test_float8_is_no_type_of_quantized_operators() -> None:
     ("kinds", "opset"), [(("QInt8", "QInt16"), 0), (("QInt8", "QFLOAT8E4M3FN"), FLOAT8_OPSET), (("QBFloat16",), 0)]
 )
 def test_the_least_opset_follows_from_the_types(kinds: tuple[str, ...], opset: int) -> None:
-    assert PairWriter.opset_for(map(qtype, kinds)) == opset
+    assert PairWriter.opset_for(map(host_qtype, kinds)) == opset
 
 
 def test_half_floats_have_the_scale_one() -> None:

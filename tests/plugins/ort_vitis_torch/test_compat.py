@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
 
 import ort_vitis_torch  # noqa: E402
-from ort_vitis_torch.compat import NAMES  # noqa: E402
+from ort_vitis_plugin.compat import install, uninstall  # noqa: E402
 
 from .networks import ResNetS, accuracy, digits, trained  # noqa: E402
 
@@ -77,10 +76,9 @@ qat_processor.export_onnx_model()
 @pytest.fixture(autouse=True)
 def _old_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
-    ort_vitis_torch.install("pytorch_nndct")
+    install("pytorch_nndct")
     yield
-    for module in NAMES:
-        sys.modules.pop(module, None)
+    uninstall("pytorch_nndct")
 
 
 def evaluate(model: Any, loader: Any, loss_fn: Any) -> tuple[float, float, float]:
@@ -161,5 +159,3 @@ def test_what_has_no_meaning_here_is_refused_with_what_to_write() -> None:
         load_vai_ops()
     with pytest.raises(ort_vitis_torch.RefusedError, match=r"ort_vitis_torch\.operator"):
         register_custom_op("Cube")
-    with pytest.raises(ort_vitis_torch.RefusedError, match="pytorch_nndct is"):
-        ort_vitis_torch.install("torchvision")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _as_scripts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    monkeypatch.syspath_prepend(str(Path(__file__).with_name("examples")))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "docs" / "examples"))
     monkeypatch.chdir(tmp_path)
 
 

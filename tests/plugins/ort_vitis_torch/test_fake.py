@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
 
 from ort_vitis_plugin.api import QuantType, fake_quant, qtype  # noqa: E402
-from ort_vitis_torch.core import run  # noqa: E402
 from ort_vitis_torch.fake import TQT, FixedPow2, FloatScale, Int32Bias  # noqa: E402
+from ort_vitis_torch.host_calls import run  # noqa: E402
 
 
 def values(count: int = 10_000, seed: int = 0) -> Any:

@@ -19,7 +19,7 @@ from torch import nn  # noqa: E402
 
 import ort_vitis_torch as ovt  # noqa: E402
 from ort_vitis_torch.conv_bn import ConvBN, pairs  # noqa: E402
-from ort_vitis_torch.core import run  # noqa: E402
+from ort_vitis_torch.host_calls import run  # noqa: E402
 
 from .networks import MobileS, ResNetS, accuracy, calibration_batches, digits, fit, trained  # noqa: E402
 

@@ -19,8 +19,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import ort_vitis_plugin  # noqa: E402
 import ort_vitis_torch as ovt  # noqa: E402
-from ort_vitis_torch.core import run  # noqa: E402
 from ort_vitis_torch.executor import OnnxModule  # noqa: E402
+from ort_vitis_torch.host_calls import run  # noqa: E402
 from ort_vitis_torch.structure import Structure, as_array  # noqa: E402
 
 from .networks import (  # noqa: E402

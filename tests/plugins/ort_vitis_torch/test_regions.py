@@ -17,7 +17,7 @@ from torch import nn  # noqa: E402
 
 import ort_vitis_torch as ovt  # noqa: E402
 from ort_vitis_torch import DeQuantStub, QuantStub  # noqa: E402
-from ort_vitis_torch.core import run  # noqa: E402
+from ort_vitis_torch.host_calls import run  # noqa: E402
 
 from .networks import digits  # noqa: E402
 

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 
-from ort_vitis_plugin.calibration import Calibration, calibrate
+from ort_vitis_plugin.calibration import Calibration, calibration_of
 from ort_vitis_plugin.calibration.observe import NonFinite, Sample
 from ort_vitis_plugin.errors import CalibrationError
 from tests.ort_vitis_plugin.calibration.sources import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("count", [1, 7, 40])
 def test_one_process(source: str, count: int) -> None:
-    assert content(calibrate(network(), SOURCES[source](count), TENSORS)) == expected(count)
+    assert content(calibration_of(network(), SOURCES[source](count), TENSORS)) == expected(count)
 
 
 def test_a_reader_that_raises_names_the_sample(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_reader_that_raises_names_the_sample(tmp_path: Path) -> None:
 
     for options in ({}, {"executor": ThreadPoolExecutor(2)}, {"checkpoint": tmp_path / "c"}):
         with pytest.raises(CalibrationError, match="at sample 20: disk gone") as caught:
-            calibrate(network(), reader(), TENSORS, **options)  # type: ignore[arg-type]
+            calibration_of(network(), reader(), TENSORS, **options)  # type: ignore[arg-type]
         assert isinstance(caught.value.__cause__, OSError)
     assert Calibration.load(tmp_path / "c").samples == 20
 
@@ -56,21 +56,21 @@ def test_a_reader_that_raises_names_the_sample(tmp_path: Path) -> None:
 def test_no_sample_is_an_error() -> None:
     for executor in (None, ThreadPoolExecutor(1)):
         with pytest.raises(CalibrationError, match="no sample"):
-            calibrate(network(), [], TENSORS, executor=executor)
+            calibration_of(network(), [], TENSORS, executor=executor)
 
 
 def test_non_finite_samples_are_reported_or_an_error() -> None:
     for executor in (None, ThreadPoolExecutor(2)):
-        made = calibrate(network(), spoiled(30), ["x"], executor=executor)
+        made = calibration_of(network(), spoiled(30), ["x"], executor=executor)
         assert made.non_finite == [NonFinite("x", 5, 1, 0), NonFinite("x", 29, 0, 1)]
         with pytest.raises(CalibrationError, match="sample 5 puts 1 NaN and 0 Inf into tensor x"):
-            calibrate(network(), spoiled(30), ["x"], executor=executor, non_finite="error")
+            calibration_of(network(), spoiled(30), ["x"], executor=executor, non_finite="error")
 
 
 def test_a_tensor_without_a_finite_value_is_an_error() -> None:
     feeds = [{"x": np.full((2, 4), np.nan, np.float32)}]
     with pytest.raises(CalibrationError, match="tensor x has not a single finite value in 1 samples"):
-        calibrate(network(), feeds, ["x"])
+        calibration_of(network(), feeds, ["x"])
 
 
 def test_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
     for executor in (None, ThreadPoolExecutor(2)):
         for source in SOURCES.values():
             with pytest.raises(StoppedError):
-                calibrate(network(), source(40), TENSORS, checkpoint=path, checkpoint_every=10, on_sample=stop)
+                calibration_of(network(), source(40), TENSORS, checkpoint=path, checkpoint_every=10, on_sample=stop)
             assert Calibration.load(path).samples == 20
             seen: list[int] = []
-            made = calibrate(
+            made = calibration_of(
                 network(),
                 source(40),
                 TENSORS,
@@ -113,18 +113,18 @@ def test_an_interrupted_calibration_goes_on(pool: Any, tmp_path: Path) -> None:
     path = tmp_path / "c"
     executor = pool(2) if pool else None
     with pytest.raises(KeyboardInterrupt):
-        calibrate(network(), interrupted(), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
+        calibration_of(network(), interrupted(), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
     kept = Calibration.load(path).samples if path.exists() else 0
     assert kept in ((20,) if executor is None else (0, 10, 20))  # parts in flight are given up
     assert [each.name for each in tmp_path.iterdir()] in (["c"], [])
-    made = calibrate(network(), Ranged(40), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
+    made = calibration_of(network(), Ranged(40), TENSORS, checkpoint=path, checkpoint_every=10, executor=executor)
     assert content(made) == expected(40)
     assert list(tmp_path.iterdir()) == []
 
 
 CALIBRATES_SLOWLY = """
 import signal, sys, time, numpy as np, onnx
-from ort_vitis_plugin.calibration import calibrate
+from ort_vitis_plugin.calibration import calibration_of
 
 def feeds():
     for index in range(1000):
@@ -132,7 +132,7 @@ def feeds():
         yield {"x": np.full((2, 4), index, np.float32)}
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
-calibrate(onnx.load(sys.argv[1]), feeds(), ["x", "h"], checkpoint=sys.argv[2], checkpoint_every=5)
+calibration_of(onnx.load(sys.argv[1]), feeds(), ["x", "h"], checkpoint=sys.argv[2], checkpoint_every=5)
 """
 
 
@@ -157,10 +157,10 @@ def test_a_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
-    calibrate(network(), Ranged(2), TENSORS).save(tmp_path / "c")
+    calibration_of(network(), Ranged(2), TENSORS).save(tmp_path / "c")
     other = network()
     other.graph.node[1].op_type = "Tanh"
     with pytest.raises(CalibrationError, match="another model"):
-        calibrate(other, Ranged(4), TENSORS, checkpoint=tmp_path / "c")
+        calibration_of(other, Ranged(4), TENSORS, checkpoint=tmp_path / "c")
     with pytest.raises(CalibrationError, match="holds 2 samples, but the reader has only 1"):
-        calibrate(network(), Reader(1), TENSORS, checkpoint=tmp_path / "c")
+        calibration_of(network(), Reader(1), TENSORS, checkpoint=tmp_path / "c")

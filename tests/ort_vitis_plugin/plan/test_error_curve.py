@@ -15,7 +15,7 @@ from onnx import ModelProto, TensorProto, helper
 from ort_vitis_plugin import PowerOfTwoMethod, QuantType, VitisQuantFormat, quantize_static
 from ort_vitis_plugin.api import hookimpl
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.plan import Plan, Role
 from ort_vitis_plugin.plugin.manager import new_manager
 from tests.models import networks
@@ -61,10 +61,10 @@ def searched(model: ModelProto | Path, feeds: list[Any], kind: Any) -> Watch:
         model,
         None,
         feeds,
-        quant_format=VitisQuantFormat.QDQ if qtype(kind).is_wide else "QDQ",
+        quant_format=VitisQuantFormat.QDQ if host_qtype(kind).is_wide else "QDQ",
         calibrate_method=PowerOfTwoMethod.MinMSE,
         activation_type=kind,
-        weight_type=kind if qtype(kind).bits < 8 else QuantType.QInt8,
+        weight_type=kind if host_qtype(kind).bits < 8 else QuantType.QInt8,
         extra_options={"ActivationSymmetric": True, "SelfCheck": False},
         plugins=manager,
     )
@@ -72,7 +72,7 @@ def searched(model: ModelProto | Path, feeds: list[Any], kind: Any) -> Watch:
 
 
 def errors(values: np.ndarray, kind: Any, zero_point: int) -> np.ndarray:
-    x, known = values.astype(np.float64).reshape(-1), qtype(kind)
+    x, known = values.astype(np.float64).reshape(-1), host_qtype(kind)
     found = []
     for position in POSITIONS:
         scaled = np.ldexp(x, position)
@@ -83,7 +83,7 @@ def errors(values: np.ndarray, kind: Any, zero_point: int) -> np.ndarray:
 
 def check(values: np.ndarray, kind: Any, chosen: tuple[int, int], name: str) -> None:
     position, zero_point = chosen
-    assert zero_point == qtype(kind).symmetric_zero_point()
+    assert zero_point == host_qtype(kind).symmetric_zero_point()
     found = errors(values, kind, zero_point)
     assert found[position - POSITIONS[0]] <= found.min() * (1 + 1e-9), name
 

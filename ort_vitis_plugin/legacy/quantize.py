@@ -15,7 +15,7 @@ from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, ad
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
 from ..options.options import OptionWarning
-from .arguments import check_names, deprecated, given_parameters
+from .arguments import check_node_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
 
 __all__ = ["QuantizationMode", "quantize"]
@@ -66,6 +66,11 @@ def quantize(
     ``quantization_params`` maps tensors to ``[zero_point, scale]``: inputs of the nodes if ``static``, outputs in mode
     QLinearOps; a node that lacks one stays float. ``asymmetric_input_types`` makes weights int8 instead of uint8.
     ``force_fusions`` writes dynamic quantization as one DynamicQuantizeLinear instead of single steps.
+
+    Raises:
+        OptionTypeError: an argument has a wrong type.
+        OptionError: parameters are missing that the mode needs.
+        UnsupportedError: another number of bits than 8 is asked for.
     """
     if not isinstance(model, ModelProto):
         raise OptionTypeError(f"quantize() takes a ModelProto, not {type(model).__name__}; use onnx.load(path)")
@@ -86,7 +91,7 @@ def quantize(
     else:
         deprecated("quantize()", "ort_vitis_plugin.quantize_dynamic(model_input, model_output)")
     prepared = _prepared(model)
-    check_names(nodes_to_quantize or (), "nodes_to_quantize", prepared)
+    check_node_names(nodes_to_quantize or (), "nodes_to_quantize", prepared)
     quantizer = LegacyQuantizer(
         prepared,
         given_parameters(quantization_params, prepared),

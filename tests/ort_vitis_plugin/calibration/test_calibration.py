@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from ort_vitis_plugin.calibration import Calibration, calibrate, calibration, fingerprint
+from ort_vitis_plugin.calibration import Calibration, calibration, calibration_of, fingerprint
 from ort_vitis_plugin.errors import CalibrationError
 from tests.ort_vitis_plugin.calibration.sources import (
     TENSORS,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    made = calibrate(network(), spoiled(8), TENSORS)
+    made = calibration_of(network(), spoiled(8), TENSORS)
     made.save(tmp_path / "c.npz")
     back = Calibration.load(tmp_path / "c.npz", network(), TENSORS)
     assert content(back) == content(made)
@@ -43,7 +43,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.M
     np.savez(path, a=np.zeros(3))
     with pytest.raises(CalibrationError, match="is not a calibration file"):
         Calibration.load(path)
-    made = calibrate(network(), Ranged(2), ["x"])
+    made = calibration_of(network(), Ranged(2), ["x"])
     made.save(path)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(CalibrationError, match="is not a calibration file"):
@@ -64,7 +64,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "c.npz"
-    made = calibrate(network(), Ranged(2), ["x"])
+    made = calibration_of(network(), Ranged(2), ["x"])
     made.save(path)
     before = path.read_bytes()
 
@@ -80,15 +80,15 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
 def test_merge() -> None:
     feeds = spoiled(10)
-    first, second = calibrate(network(), feeds[:6], ["x", "h"]), calibrate(network(), feeds[6:], ["x", "h"])
+    first, second = calibration_of(network(), feeds[:6], ["x", "h"]), calibration_of(network(), feeds[6:], ["x", "h"])
     first.merge(second)
-    assert content(first) == content(calibrate(network(), feeds, ["x", "h"]))
+    assert content(first) == content(calibration_of(network(), feeds, ["x", "h"]))
     with pytest.raises(CalibrationError, match="only one of the calibrations has h"):
-        first.merge(calibrate(network(), feeds, ["x"]))
+        first.merge(calibration_of(network(), feeds, ["x"]))
     other = network()
     other.graph.node[1].op_type = "Tanh"
     with pytest.raises(CalibrationError, match="different models"):
-        first.merge(calibrate(other, feeds, ["x", "h"]))
+        first.merge(calibration_of(other, feeds, ["x", "h"]))
 
 
 def test_the_fingerprint_is_that_of_what_is_computed(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def fuse(marks: Marks, plan: Plan, settings: Call) -> None:
             fits = node.op_type in pair.producers and consumer.op_type in pair.consumers
             if fits and pair.applies(plan.graph, node, consumer):
                 plan.fused[tensor] = consumer.output[0]
+                plan.record(tensor, f"{pair.key}: {node.name} and {consumer.name} are one operation of the device")
                 drop(plan, tensor)
                 break
 
@@ -60,4 +61,5 @@ def remove_activations(marks: Marks, plan: Plan) -> None:
         if plan.graph.element_type(x) and saturates(plan.graph, node, planned):
             plan.fused[x] = y
             plan.removed[node.name] = node
+            plan.record(x, f"{node.op_type} {node.name} is what the codes of its output do by saturating")
             drop(plan, x)

@@ -17,7 +17,7 @@ import onnx
 import pytest
 
 import ort_vitis_plugin
-from ort_vitis_plugin.calibration import calibrate, workers
+from ort_vitis_plugin.calibration import calibration_of, workers
 from ort_vitis_plugin.calibration.observe import Sample, observe
 from ort_vitis_plugin.errors import CalibrationError, UnsupportedError
 from tests.ort_vitis_plugin.calibration.sources import (
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("count", [1, 40, 300])
 def test_threads_give_the_same_bits(source: str, count: int) -> None:
     with ThreadPoolExecutor(3) as executor:
-        assert content(calibrate(network(), SOURCES[source](count), TENSORS, executor=executor)) == expected(count)
+        assert content(calibration_of(network(), SOURCES[source](count), TENSORS, executor=executor)) == expected(count)
 
 
 def test_processes_give_the_same_bits(tmp_path: Path) -> None:
     onnx.save(network(), str(tmp_path / "model.onnx"))
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
         for source in ("ranged", "generator"):
-            made = calibrate(tmp_path / "model.onnx", SOURCES[source](20), TENSORS, executor=executor)
+            made = calibration_of(tmp_path / "model.onnx", SOURCES[source](20), TENSORS, executor=executor)
             assert content(made) == expected(20)
 
 
 def test_samples_come_in_order_and_apart() -> None:
     told: list[Sample] = []
     with ThreadPoolExecutor(3) as executor:
-        calibrate(network(), Ranged(40), TENSORS, executor=executor, on_sample=told.append, apart=True)
+        calibration_of(network(), Ranged(40), TENSORS, executor=executor, on_sample=told.append, apart=True)
     assert [sample.index for sample in told] == list(range(40))
     alone = observe(network(), ["h"], [feed(17)])
     assert told[17].sketches["h"] == alone["h"]
@@ -80,13 +80,13 @@ class Dying:
 @pytest.mark.parametrize("error", [ConnectionResetError("gone"), BrokenProcessPool("dead")])
 def test_a_lost_part_runs_again(error: Exception) -> None:
     executor = Dying(lambda number: number % 3 == 1, error)
-    assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor)) == expected(40)
+    assert content(calibration_of(network(), Ranged(40), TENSORS, executor=executor)) == expected(40)
     assert executor.submitted > 16
 
 
 def test_a_pool_without_workers_ends_in_this_process() -> None:
     executor = Dying(lambda number: number > 3, BrokenProcessPool("dead"))
-    assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor)) == expected(40)
+    assert content(calibration_of(network(), Ranged(40), TENSORS, executor=executor)) == expected(40)
 
 
 def test_a_process_that_is_killed_costs_no_sample() -> None:
@@ -98,7 +98,7 @@ def test_a_process_that_is_killed_costs_no_sample() -> None:
             if pids:
                 os.kill(pids.pop(), signal.SIGKILL)
 
-        made = calibrate(network(), Ranged(40, pause=0.01), TENSORS, executor=executor, on_sample=kill)
+        made = calibration_of(network(), Ranged(40, pause=0.01), TENSORS, executor=executor, on_sample=kill)
     assert content(made) == expected(40)
 
 
@@ -111,7 +111,7 @@ def test_an_error_of_the_work_is_not_taken_for_a_lost_worker() -> None:
 
     for executor in (None, ThreadPoolExecutor(2)):
         with pytest.raises(CalibrationError, match="at sample 21: disk gone") as caught:
-            calibrate(network(), Failing(40), TENSORS, executor=executor)
+            calibration_of(network(), Failing(40), TENSORS, executor=executor)
         assert isinstance(caught.value.__cause__, OSError)
 
 
@@ -162,9 +162,13 @@ def test_a_worker_makes_one_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(workers, "Observer", Counted)
     with Copying(1) as executor:
-        assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 1)))
+        assert content(
+            calibration_of(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 1))
+        )
         assert len(made) == 1
-        assert content(calibrate(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 2)))
+        assert content(
+            calibration_of(network(), Ranged(40), TENSORS, executor=executor, configure=partial(_nothing, 2))
+        )
         assert len(made) == 2
 
 
@@ -177,18 +181,18 @@ def test_a_reader_that_cannot_travel_is_read_here() -> None:
         pass
 
     with ProcessPoolExecutor(1, get_context("spawn")) as executor:
-        assert content(calibrate(network(), Local(20), TENSORS, executor=executor)) == expected(20)
+        assert content(calibration_of(network(), Local(20), TENSORS, executor=executor)) == expected(20)
 
 
 def test_what_is_no_executor_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"str is no executor.*submit"):
-        calibrate(network(), Ranged(1), TENSORS, executor="dask")  # type: ignore[arg-type]
+        calibration_of(network(), Ranged(1), TENSORS, executor="dask")  # type: ignore[arg-type]
 
 
 def test_the_reader_is_left_as_it_was() -> None:
     reader = Ranged(20)
     with ThreadPoolExecutor(2) as executor:
-        calibrate(network(), reader, TENSORS, executor=executor)
+        calibration_of(network(), reader, TENSORS, executor=executor)
     assert (reader.at, reader.end) == (0, 20)
 
 
@@ -198,7 +202,7 @@ def test_a_model_with_external_data_goes_by_its_path(tmp_path: Path) -> None:
         tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
     onnx.save(model, str(tmp_path / "m.onnx"), save_as_external_data=True, size_threshold=0)
     with ThreadPoolExecutor(2) as executor:
-        assert content(calibrate(tmp_path / "m.onnx", Ranged(20), TENSORS, executor=executor)) == expected(20)
+        assert content(calibration_of(tmp_path / "m.onnx", Ranged(20), TENSORS, executor=executor)) == expected(20)
 
 
 @pytest.mark.slow
@@ -209,8 +213,8 @@ def test_a_dask_cluster_that_loses_a_worker() -> None:
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        assert content(calibrate(network(), Ranged(40), TENSORS, executor=client)) == expected(40)
-        assert content(calibrate(network(), Reader(40), TENSORS, executor=client)) == expected(40)
+        assert content(calibration_of(network(), Ranged(40), TENSORS, executor=client)) == expected(40)
+        assert content(calibration_of(network(), Reader(40), TENSORS, executor=client)) == expected(40)
         pids = list(client.run(os.getpid).values())
 
         def kill(sample: Sample) -> None:
@@ -218,6 +222,6 @@ def test_a_dask_cluster_that_loses_a_worker() -> None:
                 os.kill(pids.pop(), signal.SIGKILL)
                 pids.clear()
 
-        made = calibrate(network(), Ranged(80, pause=0.05), TENSORS, executor=client, on_sample=kill)
+        made = calibration_of(network(), Ranged(80, pause=0.05), TENSORS, executor=client, on_sample=kill)
         assert not pids
         assert content(made) == expected(80)

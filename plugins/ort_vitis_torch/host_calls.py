@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, numpy_helper
 
 import ort_vitis_plugin
-from ort_vitis_plugin.api import QuantType, Report, array_of
+from ort_vitis_plugin.api import AS_WRITTEN, QuantType, Report, array_of, open_session
 
 from .errors import ConfigError
 from .regions import Regions
@@ -39,6 +39,10 @@ class Settings:
             return self
         arguments = {**self.arguments, "nodes_to_quantize": sorted(regions.nodes)}
         return replace(self, arguments=arguments, regions=regions)
+
+    def is_on(self, switch: str) -> bool:
+        """Whether the call asks for a switch."""
+        return bool(self.options.get(switch, False))
 
     def with_options(self, **options: Any) -> Settings:
         return replace(self, options={**self.options, **options})
@@ -96,7 +100,7 @@ def quantize(model: ModelProto, feeds: Sequence[Feed], settings: Settings) -> Wr
 
 def prepare(model: ModelProto, settings: Settings) -> ModelProto:
     """The float model as ``quantize_static`` prepares it, before it computes what a device computes."""
-    from ort_vitis_plugin.doors import prepared
+    from ort_vitis_plugin.api import prepared
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of, the call that quantizes says again
@@ -155,18 +159,12 @@ def float_weights(prepared: ModelProto) -> dict[str, NDArray[np.float32]]:
 
 def run(model: ModelProto, feed: Feed) -> list[NDArray[Any]]:
     """The outputs of a model in onnxruntime, computed as written: no graph optimization."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    outputs: list[NDArray[Any]] = session.run(None, feed)
+    outputs: list[NDArray[Any]] = open_session(model, level=AS_WRITTEN).run(None, feed)
     return outputs
 
 
 def forecast(model: ModelProto, target: str) -> list[tuple[str, str, str | None]]:
     """Name and operator of every node of the prepared model, and why the device does not take it, or None."""
-    from ort_vitis_plugin.forecast import forecast as placements
+    from ort_vitis_plugin.api import forecast as placements
 
     return [(each.node, each.op_type, each.reason) for each in placements(model, target)]

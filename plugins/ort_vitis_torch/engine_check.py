@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
-from .core import run
 from .errors import TorchFrontEndError
+from .host_calls import run
 from .modules import GraphModel
 
 # Largest share of an output's largest value by which engines may differ.

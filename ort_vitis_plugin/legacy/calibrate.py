@@ -15,7 +15,7 @@ from onnxruntime.quantization.calibrate import MinMaxCalibrater
 from onnxruntime.quantization.quant_utils import compute_scale_zp, get_qmin_qmax_for_qType
 
 from ..errors import CalibrationError, ModelNotFoundError, OptionError
-from .arguments import OP_TYPES, check_names, deprecated, listed_names
+from .arguments import OP_TYPES, check_node_names, deprecated, listed_names
 
 
 class _LegacyCalibrater(MinMaxCalibrater):  # type: ignore[misc]
@@ -41,6 +41,10 @@ def calibrate(
 
     A node is selected if its type is in ``op_types`` and its name not in ``black_nodes``, or its name is in
     ``white_nodes``. ``augmented_model_path`` keeps the model that measures the ranges; by default none is kept.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+        OptionError: no node with a float tensor is selected.
     """
     deprecated("calibrate()", "onnxruntime.quantization.create_calibrator(model, op_types)")
     if not Path(model_path).is_file():
@@ -50,8 +54,8 @@ def calibrate(
         listed_names(names, argument)
         for names, argument in ((op_types, "op_types"), (black_nodes, "black_nodes"), (white_nodes, "white_nodes"))
     )
-    check_names(black, "black_nodes", model)
-    check_names(white, "white_nodes", model)
+    check_node_names(black, "black_nodes", model)
+    check_node_names(white, "white_nodes", model)
     selected = [
         node
         for node in model.graph.node

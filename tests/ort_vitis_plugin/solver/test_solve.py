@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.errors import CalibrationError
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from ort_vitis_plugin.solver import adjust_plan, solve
 from ort_vitis_plugin.solver.cost_tables import excess
 from ort_vitis_plugin.solver.variable_elimination import LIMITS, Table, minimize
 
+INT8 = host_qtype("QInt8")
 B, W, X, Y, Z = map(Position, "bwxyz")
 CUT = Bound(W + X - Y, 0, 16, prefer=W, rule="AdjustShiftCut", node="conv")
 
@@ -205,17 +207,16 @@ class Slope:
 
 
 def plan_of(**tensors: tuple[int, float]) -> Plan:
-    graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: ()))
+    graph = cast(Any, SimpleNamespace(device_output={}, outputs=(), consumers=lambda tensor: (), sorted=list))
     made = {}
     for name, (position, price) in tensors.items():
-        kind = cast(Any, None)
-        made[name] = TensorPlan(name, Role.ACTIVATION, kind, np.float32(1), np.int64(0), curve=Slope(position, price))
+        made[name] = TensorPlan(name, Role.ACTIVATION, INT8, np.float32(1), np.int64(0), curve=Slope(position, price))
         made[name].move(position)
     return Plan(graph, made)
 
 
 def test_a_plan_is_moved_and_the_moves_name_their_rules() -> None:
-    plan = plan_of(w=(20, 2), x=(5, 3), y=(2, 1), z=(2, 1))
+    plan = plan_of(w=(20, 0.02), x=(5, 0.03), y=(2, 0.01), z=(2, 0.01))
     plan.tensors["w"].fixed = True
     bounds = [CUT, *equal("z", "y")]
     moves, violations = adjust_plan(plan, bounds)
