@@ -1,8 +1,9 @@
 // Two symbols that today's libstdc++ headers refer to and that old systems lack, so that a wheel runs there too.
 // SPDX-License-Identifier: MIT
 
-#if defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #include <new>
+
+#if defined(__linux__) && defined(__GLIBCXX__)
 
 // glibc 2.32. Zero means "there may be other threads", which is always safe.
 extern "C" {

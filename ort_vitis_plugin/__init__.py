@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from .data_readers import Pictures, RandomDataReader, calibration_data
     from .entry.outcome import last_report
     from .entry.quantize_static import calibrate, quantize_static
+    from .measure.evaluation import evaluate
+    from .presets.toml_file import load_config
     from .report.report import Report, Result
+    from .trials.tune import tune
 
 __version__ = "0.1.0"
 
@@ -50,11 +53,14 @@ _HOMES = {
     "Report": "report.report",
     "Result": "report.report",
     "dump_model": "analysis.dump",
+    "evaluate": "measure.evaluation",
     "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
     "last_report": "entry.outcome",
+    "load_config": "presets.toml_file",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
+    "tune": "trials.tune",
 }
 
 __all__ = [
@@ -82,15 +88,18 @@ __all__ = [
     "create_calibrator",
     "detach",
     "dump_model",
+    "evaluate",
     "evaluation_twin",
     "get_library_path",
     "last_report",
+    "load_config",
     "quant_pre_process",
     "quantize",
     "quantize_dynamic",
     "quantize_static",
     "register",
     "shape_inference",
+    "tune",
     "write_calibration_table",
 ]
 

@@ -54,6 +54,10 @@ class CalibrationError(QuantizationError, ValueError):
     """The calibration data cannot be used."""
 
 
+class MetricError(CalibrationError):
+    """A metric of the caller raised, or gave what is no number."""
+
+
 class SelfCheckError(QuantizationError, ValueError):
     """The quantized model was rejected by the checker, by ONNX Runtime, or strays from the float model."""
 

@@ -21,17 +21,29 @@ BINS = 200
 AROUND = 6
 
 
+def need_matplotlib() -> None:
+    """Refuse before any work where plots cannot be drawn.
+
+    Raises:
+        UnsupportedError: matplotlib is not installed (the extra ``[plot]``).
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError("plots need matplotlib: pip install 'ort-vitis-plugin[plot]'") from error
+
+
 @public
 def plot(calibration: Calibration, folder: str | Path, kind: QType, *, symmetric: bool = True) -> list[Path]:
     """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one.
 
     Raises:
         UnsupportedError: matplotlib is not installed.
+        OutputError: the folder cannot be made.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UnsupportedError("plots need matplotlib: pip install 'ort-vitis-plugin[plot]'") from error
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -71,8 +83,10 @@ def _distribution(axes: Any, sketch: Sketch, curve: ErrorCurve, position: int) -
 def _errors(axes: Any, curve: ErrorCurve, best: int) -> None:
     positions = range(best - AROUND, best + AROUND + 1)
     axes.plot(positions, [curve.error(position) for position in positions], marker="o")
-    for position, label in ((best, "least error"), (curve.covering(), "never clips")):
-        axes.axvline(position, linestyle="--", color="tab:red" if position == best else "tab:gray", label=label)
+    covering = curve.covering()
+    axes.axvline(best, linestyle="--", color="tab:red", label="least error" + ", never clips" * (best == covering))
+    if covering != best:
+        axes.axvline(covering, linestyle="--", color="tab:gray", label="never clips")
     axes.set_yscale("log")
     axes.set_title("squared error over the tensor's energy", fontsize=9)
     axes.set_xlabel("position p of the step 2^-p")

@@ -26,12 +26,16 @@ _VERSION = 1
 
 @dataclass
 class Calibration:
-    """Sketches by tensor, the model they belong to, and what was not finite in which sample."""
+    """Sketches by tensor, the model they belong to, and what was not finite in which sample.
+
+    ``made`` says which settings prepared the model, for the message where another model comes.
+    """
 
     sketches: dict[str, Sketch]
     fingerprint: str
     samples: int = 0
     non_finite: list[NonFinite] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
         """Take in a calibration of the same model and tensors with other samples, numbered on from ours.
@@ -70,6 +74,7 @@ class Calibration:
             "samples": self.samples,
             "non_finite": [asdict(each) for each in self.non_finite],
             "tensors": list(self.sketches),
+            "made": self.made,
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
         with whole_file(path) as file:
@@ -111,7 +116,8 @@ class Calibration:
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(samples) is int):
             raise CalibrationError(f"{path} is not a calibration file: its head is not one")
         sketches = {name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(names)}
-        return cls(sketches, str(head["fingerprint"]), samples, [NonFinite(**each) for each in head["non_finite"]])
+        non_finite, made = [NonFinite(**each) for each in head["non_finite"]], head.get("made", {})
+        return cls(sketches, str(head["fingerprint"]), samples, non_finite, made if isinstance(made, dict) else {})
 
 
 def _bytes(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -1,2 +1,2 @@
-"""One file for each group of verbs of ``ort-vitis``: it adds their arguments to a parser and answers them."""
+"""One file for each group of verbs of ``ort-vitis``: it declares their flags and answers them."""
 # SPDX-License-Identifier: MIT

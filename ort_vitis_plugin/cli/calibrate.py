@@ -3,58 +3,68 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from typing import Any
 
-from .data_arguments import add_data, data_reader
-from .quantize import add_configuration, configuration
+import rich_click as click
+
+from .configuration import configuration_options, keywords_of, said
+from .data_arguments import data_options, data_reader
+from .output import Output
+from .verb import verb
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "calibrate",
-        help="run the samples once and keep the statistics",
-        description="Statistics of every float tensor in one file, from which any method and type reads its ranges. "
-        "What prepares the model (preset, --cle, converters) must be the same when the file is used.",
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    add_data(parser, required=True)
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that share the samples")
-    parser.add_argument("--checkpoint", metavar="FILE", help="go on from this file when broken off")
-    parser.add_argument("--plot", metavar="FOLDER", help="draw each tensor's distribution and its error over positions")
-    add_configuration(parser)
+@verb(
+    "calibrate",
+    examples=(
+        "ort-vitis calibrate digits.onnx -o digits.npz --data samples.npz",
+        "ort-vitis quantize digits.onnx --calibration digits.npz --method NonOverflow",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", metavar="OUT", required=True, help="The file to write.")
+@data_options(required=True)
+@click.option("--workers", metavar="N", type=int, default=1, help="Processes that share the samples.")
+@click.option("--checkpoint", metavar="FILE", help="Go on from this file when broken off.")
+@click.option("--plot", metavar="FOLDER", help="Draw each tensor's distribution, and its error over positions.")
+@configuration_options
+def calibrate_verb(
+    out: Output, model: str, output: str, workers: int, checkpoint: str | None, plot: str | None, **flags: Any
+) -> None:
+    """Statistics of every float tensor in one file, from which any method and type reads its ranges.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, write whole or not at all.
-
-    Raises:
-        ModelNotFoundError: the folder to write into does not exist.
+    What prepares the model (preset, --cle, converters) must be the same when the file is used.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from ort_vitis_plugin.entry.quantize_static import calibrate
-    from ort_vitis_plugin.plugin.catalog import shared_catalog
+    from ort_vitis_plugin.entry.quantize_static import calibrate as run_samples
 
-    keywords = configuration(arguments, shared_catalog())
-    reader = data_reader(arguments)
+    if plot is not None:
+        from ort_vitis_plugin.analysis.plot import need_matplotlib
+
+        need_matplotlib()
+    said_so = said(flags)
+    keywords = keywords_of(said_so)
+    reader = data_reader(flags, said_so.get("samples"))
     with contextlib.ExitStack() as stack:
         executor = None
-        if arguments.workers > 1:
-            executor = stack.enter_context(ProcessPoolExecutor(arguments.workers, get_context("spawn")))
-        found = calibrate(arguments.model, reader, executor=executor, checkpoint=arguments.checkpoint, **keywords)
-    found.save(arguments.output)
-    print(f"written: {arguments.output} ({found.samples} samples, {len(found.sketches)} tensors)")
-    if arguments.plot is not None:
-        from ort_vitis_plugin.analysis.plot import plot
-        from ort_vitis_plugin.numerics.qtypes import host_qtype
+        if workers > 1:
+            executor = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn")))
+        found = run_samples(model, reader, executor=executor, checkpoint=checkpoint, **keywords)
+    found.save(output)
+    out.print(f"written: {output} ({found.samples} samples, {len(found.sketches)} tensors)")
+    data: dict[str, Any] = {"written": output, "samples": found.samples, "tensors": len(found.sketches)}
+    if plot is not None:
+        data["plots"] = _draw(found, plot, keywords)
+        out.print(f"written: {data['plots']} plots in {plot}")
+    out.data(data)
 
-        symmetric = bool(keywords["extra_options"].get("ActivationSymmetric", True))
-        drawn = plot(found, arguments.plot, host_qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
-        print(f"written: {len(drawn)} plots in {arguments.plot}")
-    return 0
+
+def _draw(found: Any, folder: str, keywords: dict[str, Any]) -> int:
+    from ort_vitis_plugin.analysis.plot import plot
+    from ort_vitis_plugin.entry.quantize_static import settings_for
+
+    settings = settings_for(**keywords)
+    symmetric = bool(settings.options["ActivationSymmetric"])
+    return len(plot(found, folder, settings.activation, symmetric=symmetric))

@@ -1,53 +1,54 @@
-"""``ort-vitis convert-*`` and ``preprocess``: one rewrite of a model, written to a new file."""
+"""``ort-vitis convert`` and ``preprocess``: one rewrite of a model, written to a new file."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from .output import Output
+from .verb import verb
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-# Verb: where its function lies, what it takes beside the model, and what it does.
+# Conversion: where its function lies, what it takes beside the model, and what it does.
 CONVERTERS = {
-    "convert-fp16-to-fp32": (
-        "ort_vitis_prepare.convert.fp16_to_fp32:convert_fp16_to_fp32",
-        "report",
-        "float16 to float32",
-    ),
-    "convert-nchw-to-nhwc": (
+    "fp16-to-fp32": ("ort_vitis_prepare.convert.fp16_to_fp32:convert_fp16_to_fp32", "report", "float16 to float32"),
+    "nchw-to-nhwc": (
         "ort_vitis_prepare.convert.nchw_to_nhwc:convert_nchw_to_nhwc",
         "report",
         "let image inputs take channels last",
     ),
-    "convert-vitis-to-standard": (
+    "vitis-to-standard": (
         "ort_vitis_plugin.convert:vitis_to_standard",
         "skips",
         "Vitis QDQ and FixNeuron to ONNX's QuantizeLinear and DequantizeLinear",
     ),
-    "convert-standard-to-vitis": (
+    "standard-to-vitis": (
         "ort_vitis_plugin.convert:standard_to_vitis",
         "skips",
         "ONNX's QuantizeLinear and DequantizeLinear to Vitis QDQ",
     ),
-    "convert-qdq-to-qoperator": (
+    "qdq-to-qoperator": (
         "ort_vitis_plugin.convert:qdq_to_qoperator",
         "skips",
         "quantize/dequantize pairs to quantized operators",
     ),
-    "convert-npu-to-cpu": (
+    "npu-to-cpu": (
         "ort_vitis_plugin.convert.evaluation_twin:npu_to_cpu",
         "skips",
         "NPU models to what a CPU computes on integers, several times faster and to the same bits",
     ),
-    "convert-quantized-to-float": (
+    "quantized-to-float": (
         "ort_vitis_plugin.convert:quantized_to_float",
         "skips",
         "undo quantization: remove the pairs",
     ),
-    "convert-domain": (
+    "domain": (
         "ort_vitis_plugin.convert:rename_ops",
         "domain",
         "custom ops between com.vai.quantize and com.amd.quark",
@@ -58,28 +59,94 @@ CONVERTERS = {
         "weights that are listed as graph inputs become constants",
     ),
 }
+DOMAIN = "com.vai.quantize"
 
 
-def add(verbs: Any) -> None:
-    """Declare the verbs."""
-    for verb, (home, takes, text) in CONVERTERS.items():
-        parser: argparse.ArgumentParser = verbs.add_parser(verb, help=text, description=text)
-        parser.set_defaults(run=run, home=home, takes=takes)
-        _files(parser)
-        if takes == "domain":
-            parser.add_argument("--domain", default="com.vai.quantize", help="the domain that the ops shall have")
-    parser = verbs.add_parser("preprocess", help="onnxruntime's quant_pre_process: shapes and graph optimization")
-    parser.set_defaults(run=run_preprocess)
-    _files(parser)
-    parser.add_argument("--skip-optimization", action="store_true")
-    parser.add_argument("--skip-symbolic-shape", action="store_true")
-    parser.add_argument("--auto-merge", action="store_true", help="merge symbolic dimensions that conflict")
+def _files(function: Any) -> Any:
+    function = click.option("--external-data", is_flag=True, help="Weights in a file of their own.")(function)
+    return click.option("-o", "--output", metavar="OUT", help="The file to write (default: MODEL.<WHAT>.onnx).")(
+        function
+    )
 
 
-def _files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True)
-    parser.add_argument("--external-data", action="store_true", help="write the weights to a file of their own")
+@verb(
+    "convert",
+    examples=("ort-vitis convert qdq-to-qoperator digits.ipu_cnn.onnx -o digits.qoperator.onnx",),
+    help="Rewrite a model into another form.\n\n\b\nWHAT is one of\n"
+    + "\n".join(
+        f"  {what}\n      {text}" if len(what) + len(text) > 56 else f"  {what:20}{text}"
+        for what, (_, _, text) in CONVERTERS.items()
+    ),
+)
+@click.argument("what", metavar="WHAT", type=click.Choice(tuple(CONVERTERS)))
+@click.argument("model", metavar="MODEL")
+@_files
+@click.option("--domain", metavar="NAME", default=DOMAIN, help=f"Domain that ops shall have (default: {DOMAIN}).")
+def convert_verb(out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str) -> None:
+    """Rewrite a model into another form."""
+    _convert(out, what, model, output, domain, external_data=external_data)
+
+
+def _convert(out: Output, what: str, model: str, output: str | None, domain: str, *, external_data: bool) -> None:
+    from ort_vitis_plugin.onnx_io.load import load_model
+    from ort_vitis_plugin.report.report import Report
+
+    report = Report()
+    home, takes, _ = CONVERTERS[what]
+    extra: dict[str, list[Any]] = {"report": [report], "skips": [report.skips], "domain": [domain], "": []}
+    converted = converter(home)(load_model(model), *extra[takes])
+    said = [*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)]
+    for text in said:
+        out.print(text)
+    file = save(out, converted, output, model, suffix=what, external_data=external_data)
+    out.data({"written": file, "notes": said})
+
+
+def _alias(what: str) -> click.Command:
+    """The verb that a conversion used to be."""
+    name = what if what.startswith("remove") else f"convert-{what}"
+
+    @verb(name, hidden=True, help=f"{CONVERTERS[what][2]} (now: convert {what})")
+    @click.argument("model", metavar="MODEL")
+    @_files
+    @click.option("--domain", default=DOMAIN, hidden=what != "domain", help="The domain that the ops shall have.")
+    def aliased(out: Output, model: str, output: str | None, external_data: bool, domain: str) -> None:
+        """See ``convert``."""
+        _convert(out, what, model, output, domain, external_data=external_data)
+
+    return aliased
+
+
+ALIASES = tuple(_alias(what) for what in CONVERTERS)
+
+
+@verb("preprocess", examples=("ort-vitis preprocess digits.onnx -o clean.onnx",))
+@click.argument("model", metavar="MODEL")
+@_files
+@click.option("--skip-optimization", is_flag=True, help="Leave the graph as it is.")
+@click.option("--skip-symbolic-shape", is_flag=True, help="Infer no symbolic shapes.")
+@click.option("--auto-merge", is_flag=True, help="Merge symbolic dimensions that conflict.")
+def preprocess_verb(
+    out: Output,
+    model: str,
+    output: str | None,
+    external_data: bool,
+    skip_optimization: bool,
+    skip_symbolic_shape: bool,
+    auto_merge: bool,
+) -> None:
+    """Run onnxruntime's quant_pre_process: shapes and graph optimization."""
+    from ort_vitis_plugin.onnx_io.load import load_model
+    from ort_vitis_plugin.pipeline.preprocess import preprocess as run
+
+    clean = run(
+        load_model(model),
+        skip_optimization=skip_optimization,
+        skip_symbolic_shape=skip_symbolic_shape,
+        auto_merge=auto_merge,
+    )
+    file = save(out, clean, output, model, suffix="preprocessed", external_data=external_data)
+    out.data({"written": file})
 
 
 def converter(home: str) -> Any:
@@ -91,43 +158,12 @@ def converter(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def save(model: ModelProto, output: str, *, external_data: bool) -> None:
-    """Write the whole file or nothing."""
+def save(out: Output, model: ModelProto, output: str | None, source: str, *, suffix: str, external_data: bool) -> str:
+    """Write the whole file or nothing; returns where, by default beside the source."""
     from ort_vitis_plugin.onnx_io.save import save_model
 
+    if output is None:
+        output = str(Path(source).with_suffix(f".{suffix}.onnx"))
     save_model(model, output, external_data=external_data)
-    print(f"written: {output}")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Convert, say what was done, write."""
-    from ort_vitis_plugin.onnx_io.load import load_model
-    from ort_vitis_plugin.report.report import Report
-
-    report = Report()
-    extra: dict[str, list[Any]] = {
-        "report": [report],
-        "skips": [report.skips],
-        "domain": [getattr(arguments, "domain", None)],
-        "": [],
-    }
-    model = converter(arguments.home)(load_model(arguments.model), *extra[arguments.takes])
-    for text in (*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)):
-        print(text)
-    save(model, arguments.output, external_data=arguments.external_data)
-    return 0
-
-
-def run_preprocess(arguments: argparse.Namespace) -> int:
-    """Run quant_pre_process on a copy, then write."""
-    from ort_vitis_plugin.onnx_io.load import load_model
-    from ort_vitis_plugin.pipeline.preprocess import preprocess
-
-    model = preprocess(
-        load_model(arguments.model),
-        skip_optimization=arguments.skip_optimization,
-        skip_symbolic_shape=arguments.skip_symbolic_shape,
-        auto_merge=arguments.auto_merge,
-    )
-    save(model, arguments.output, external_data=arguments.external_data)
-    return 0
+    out.print(f"written: {output}")
+    return output

@@ -3,104 +3,98 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
+import rich_click as click
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ort_vitis_plugin.data_readers import CalibrationData
 
-# Flag, argument of Pictures, what argparse is told.
-PICTURES: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("--resize", "size", {"metavar": "N|HxW", "help": "pictures: pixels of the shorter side, or HEIGHTxWIDTH"}),
+SAMPLES, PICTURES = "Samples", "Pictures"
+NAMES = ("data", "samples", "seed", "preprocess")
+FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("samples", SAMPLES, {"metavar": "N", "type": int, "help": "Take N, drawn at random (default: all)."}),
+    ("seed", SAMPLES, {"metavar": "S", "type": int, "help": "Which ones are drawn (default: 0)."}),
     (
-        "--fit",
-        "resize",
+        "preprocess",
+        SAMPLES,
         {
-            "choices": ("shortest", "stretch", "letterbox"),
-            "help": "how --resize does it (default: by its value)",
+            "metavar": "NAME",
+            "help": "imagenet, yolo, zero-one, or FILE.py:FUNCTION, called with each picture (an upright PIL.Image in "
+            "RGB) or array.",
         },
     ),
-    ("--crop", "crop", {"metavar": "N|HxW", "help": "pictures: keep the middle"}),
+    ("resize", PICTURES, {"metavar": "N|HxW", "help": "Pixels of the shorter side, or HEIGHTxWIDTH."}),
     (
-        "--mean",
-        "mean",
-        {"metavar": "X", "nargs": "+", "type": float, "help": "subtract: one number, or one per channel"},
+        "fit",
+        PICTURES,
+        {
+            "metavar": "HOW",
+            "type": click.Choice(("shortest", "stretch", "letterbox")),
+            "help": "How to resize: shortest, stretch, letterbox.",
+        },
     ),
-    ("--std", "std", {"metavar": "X", "nargs": "+", "type": float, "help": "divide by: one number or one per channel"}),
-    ("--scale", "scale", {"metavar": "X", "type": float, "help": "multiply pixels first (default: 1/255)"}),
-    ("--layout", "layout", {"choices": ("NCHW", "NHWC"), "help": "axes (default: as the model's input)"}),
+    ("crop", PICTURES, {"metavar": "N|HxW", "help": "Keep the middle."}),
+    ("mean", PICTURES, {"metavar": "X", "multiple": True, "type": float, "help": "Subtract: one, or one per channel."}),
+    ("std", PICTURES, {"metavar": "X", "multiple": True, "type": float, "help": "Divide by: one, or one per channel."}),
+    ("scale", PICTURES, {"metavar": "X", "type": float, "help": "Multiply pixels first (default: 1/255)."}),
     (
-        "--color",
+        "layout",
+        PICTURES,
+        {"metavar": "AXES", "type": click.Choice(("NCHW", "NHWC")), "help": "NCHW or NHWC (default: the input's)."},
+    ),
+    (
         "color",
-        {"choices": ("RGB", "BGR", "L"), "help": "channels (default: RGB, or L by the model)"},
+        PICTURES,
+        {
+            "metavar": "C",
+            "type": click.Choice(("RGB", "BGR", "L")),
+            "help": "RGB, BGR or L (default: by the input's channels).",
+        },
     ),
-    ("--broken", "broken", {"metavar": "N", "type": int, "help": "pictures that may be unreadable (default: 10)"}),
+    ("broken", PICTURES, {"metavar": "N", "type": int, "help": "How many may be unreadable (default: 10)."}),
 )
 
 
-def add_data(parser: argparse.ArgumentParser, *, required: bool = False, otherwise: str = "") -> None:
+def data_options(*, required: bool = False, otherwise: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the flags; ``otherwise`` says what happens without data."""
-    group = parser.add_argument_group("samples")
-    group.add_argument(
-        "--data",
-        metavar="PATH",
-        required=required,
-        help="an .npz with an array [N, ...] per input, a .npy, or a folder (and its folders) of pictures or of one "
-        f".npy/.npz per sample{'; ' + otherwise if otherwise else ''}",
-    )
-    group.add_argument("--samples", metavar="N", type=int, help="take N of them, drawn at random (default: all)")
-    group.add_argument("--seed", metavar="S", type=int, default=0, help="which ones are drawn (default: 0)")
-    group.add_argument(
-        "--preprocess",
-        metavar="NAME",
-        help="imagenet, yolo or zero-one for pictures, or FILE.py:FUNCTION, called with each picture (an upright "
-        "PIL.Image in RGB) or array",
-    )
-    for flag, argument, told in PICTURES:
-        group.add_argument(flag, dest=f"picture_{argument}", **told)
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name, panel, told in reversed(FLAGS):
+            function = click.option(f"--{name}", panel=panel, **told)(function)
+        return click.option(
+            "--data",
+            metavar="PATH",
+            required=required,
+            panel=SAMPLES,
+            help="An .npz with an array [N, ...] per input, a .npy, or a folder of pictures or of .npy/.npz"
+            f"{'; ' + otherwise if otherwise else ''}.",
+        )(function)
+
+    return declare
 
 
-def data_reader(arguments: argparse.Namespace) -> CalibrationData | None:
-    """The reader that the flags ask for, None without ``--data``.
+def said_of_samples(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """What the flags say, by the names of a configuration file."""
+    found = {}
+    for name in ("data", *(name for name, _, _ in FLAGS)):
+        value = flags.get(name)
+        if isinstance(value, tuple):
+            value = list(value) or None
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def data_reader(flags: Mapping[str, Any], otherwise: Mapping[str, Any] | None = None) -> CalibrationData | None:
+    """The reader that the flags ask for, over what a configuration file says; None without ``--data``.
 
     Raises:
         CalibrationError: there is no such data.
         OptionError: a flag has a value that cannot be, or acts on pictures only where the data are none.
     """
-    from ort_vitis_plugin.data_readers import Pictures, calibration_data
-    from ort_vitis_plugin.data_readers.items import items_of
-    from ort_vitis_plugin.data_readers.picture_recipes import RECIPES, preprocess_named
-    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.presets.samples_settings import reader_of
 
-    given: dict[str, Any] = {
-        argument: _sizes(flag, value) if argument in ("size", "crop") else value
-        for flag, argument, _ in PICTURES
-        if (value := getattr(arguments, f"picture_{argument}")) is not None
-    }
-    named = [flag for flag, argument, _ in PICTURES if argument in given]
-    named += [f"--samples {arguments.samples}"] if arguments.samples is not None else []
-    named += ["--preprocess"] if arguments.preprocess is not None else []
-    if arguments.data is None:
-        if named:
-            raise OptionError(f"{named[0]} says how to read samples, but there are none; add --data PATH")
-        return None
-    if arguments.samples is not None and arguments.samples < 1:
-        raise OptionError(f"--samples takes a whole number from 1 on, not {arguments.samples}")
-    source: Any = arguments.data
-    transform = None
-    if isinstance(items_of(source), Pictures):
-        source = Pictures(source, **given, preprocess=arguments.preprocess)
-    elif given or arguments.preprocess in RECIPES:
-        raise OptionError(f"{named[0]} is for pictures, but {arguments.data!r} holds arrays; use FILE.py:FUNCTION")
-    elif arguments.preprocess is not None:
-        transform = preprocess_named(arguments.preprocess)
-    return calibration_data(source, transform=transform, limit=arguments.samples, seed=arguments.seed)
-
-
-def _sizes(flag: str, text: str) -> int | tuple[int, int]:
-    from ort_vitis_plugin.errors import OptionError
-
-    sides = text.lower().split("x")
-    if len(sides) > 2 or not all(side.isdecimal() for side in sides):
-        raise OptionError(f"{flag} takes pixels or HEIGHTxWIDTH, not {text!r}")
-    return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))
+    return reader_of({**(otherwise or {}), **said_of_samples(flags)}, lambda name: f"--{name}")

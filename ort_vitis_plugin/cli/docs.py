@@ -1,33 +1,26 @@
-"""``ort-vitis docs``: the tables of README.md and the map in DESIGN.md, written from the code."""
+"""``ort-vitis docs``: the generated tables of the documentation, written from what the plugins declare."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+
+import rich_click as click
+
+from .output import Output
+from .verb import verb
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "docs", help="write the generated tables of README.md and the map in DESIGN.md"
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a table is stale")
-    parser.add_argument("--root", metavar="FOLDER", help="the source checkout (default: that of this package)")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Rewrite the blocks between the markers, or only check them."""
+@verb("docs")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a table is stale.")
+@click.option("--root", metavar="FOLDER", help="The source checkout (default: that of this package).")
+def docs_verb(out: Output, check: bool, root: str | None) -> int:
+    """Write the generated tables of the documentation (for developers)."""
     from ort_vitis_plugin.reference.pages import stale_blocks, write_blocks
 
-    root = Path(arguments.root) if arguments.root else Path(__file__).resolve().parents[2]
-    if arguments.check:
-        stale = stale_blocks(root)
-        for name in stale:
-            print(f"stale: {name}; run python -m ort_vitis_plugin docs")
-        return 1 if stale else 0
-    for name in write_blocks(root):
-        print(f"written: {name}")
-    return 0
+    folder = Path(root) if root else Path(__file__).resolve().parents[2]
+    names = stale_blocks(folder) if check else write_blocks(folder)
+    for name in names:
+        out.print(f"stale: {name}; run python -m ort_vitis_plugin docs" if check else f"written: {name}")
+    out.data(names)
+    return 1 if check and names else 0

@@ -3,31 +3,27 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from .data_arguments import add_data, data_reader
+import rich_click as click
+
+from .data_arguments import data_options, data_reader
+from .output import Output
+from .verb import verb
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "dump",
-        help="write what the quantized tensors hold",
-        description="Integer codes of weights and activations for the first sample, as .bin and .txt, and an index.",
-    )
-    parser.set_defaults(run=run, folder_output=True)
-    parser.add_argument("model", metavar="QUANTIZED", help="the quantized model")
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="dump_results", help="default: dump_results")
-    add_data(parser, otherwise="the first sample is run; default: a random one")
-    parser.add_argument("--float", action="store_true", help="write the floats of every node's outputs too")
+@verb("dump", examples=("ort-vitis dump digits.ipu_cnn.onnx --data samples.npz -o codes",))
+@click.argument("model", metavar="QUANTIZED")
+@click.option("-o", "--output", metavar="FOLDER", default="dump_results", help="Default: dump_results.")
+@data_options(otherwise="the first sample is run; default: a random one")
+@click.option("--float", "floats", is_flag=True, help="Write the floats of every node's outputs too.")
+def dump_verb(out: Output, model: str, output: str, floats: bool, **flags: Any) -> None:
+    """Write what the quantized tensors hold for the first sample.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the first sample and write the files."""
+    Integer codes of weights and activations, as .bin and .txt, and an index.
+    """
     from ort_vitis_plugin.analysis.dump import dump_model
 
-    reader = data_reader(arguments)
-    dump_model(arguments.model, reader, dump_float=arguments.float, output_dir=arguments.output)
-    print(f"written: {arguments.output}")
-    return 0
+    dump_model(model, data_reader(flags), dump_float=floats, output_dir=output)
+    out.print(f"written: {output}")
+    out.data({"written": output})

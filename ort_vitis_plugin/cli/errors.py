@@ -3,44 +3,80 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from .data_arguments import add_data, data_reader
-from .quantize import add_configuration, configuration
+import rich_click as click
+
+from .configuration import configuration_options, keywords_of, said
+from .data_arguments import data_options, data_reader
+from .output import Output
+from .pair import checked_pair
+from .provenance import as_recorded
+from .verb import verb
 
 SHOWN = 20
+LEGEND = (
+    "through: all that is quantized before it; alone: its own pair, fed by the float model; clipped: the share of "
+    "alone that lies beyond the codes, not between them; weights: its layer's weights, all else float. Low alone is "
+    "a cause, low through alone a victim of those before it."
+)
+PASTED = 3
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "errors",
-        help="compare a quantized model with its float model, tensor by tensor",
-        description="SQNR of each quantized tensor, worst first: through all that is quantized before it, and of its "
-        "own pair alone. Say how the model was quantized (preset, --cle, ...): the float model is prepared likewise.",
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    add_data(parser, otherwise="default: one random sample")
-    parser.add_argument("--all", action="store_true", help=f"list every tensor, not only the {SHOWN} worst")
-    add_configuration(parser)
+@verb(
+    "errors",
+    examples=(
+        "ort-vitis errors digits.onnx digits.ipu_cnn.onnx --data samples.npz",
+        "ort-vitis errors digits.onnx digits.ipu_cnn.onnx --data samples.npz --top 5 --json -",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("quantized", metavar="QUANTIZED")
+@data_options(otherwise="default: one random sample")
+@click.option("--top", metavar="N", type=click.IntRange(1), default=SHOWN, help=f"List N tensors (default: {SHOWN}).")
+@click.option("--all", "everything", is_flag=True, help="List every tensor.")
+@configuration_options
+def errors_verb(out: Output, model: str, quantized: str, top: int, everything: bool, **flags: Any) -> None:
+    """SQNR of each quantized tensor, worst first: through all before it, of its own pair alone, of weights alone.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run both models on the samples; one row per tensor."""
+    The float model is prepared as it was for the quantized one; flags are for files that do not say how.
+    """
     from ort_vitis_plugin.entry.quantize_static import prepared
     from ort_vitis_plugin.measure.layer_errors import layer_errors
-    from ort_vitis_plugin.onnx_io.load import load_model
-    from ort_vitis_plugin.plugin.catalog import shared_catalog
-    from ort_vitis_plugin.report.tables import table, wide_console
 
-    quantized = load_model(arguments.quantized)
-    reference = prepared(arguments.model, **configuration(arguments, shared_catalog()))
-    found = layer_errors(reference, quantized, data_reader(arguments))
-    rows = ((row.tensor, row.producer, f"{row.through:.1f} dB", f"{row.alone:.1f} dB") for row in found)
-    headings = ("tensor", "made by", "#through", "#alone")
-    limit = None if arguments.all else SHOWN
-    wide_console().print(table("Against float, worst first", headings, rows, limit=limit))
-    return 0
+    found = said(flags)
+    before, after = checked_pair(model, quantized)
+    reference = prepared(before, **as_recorded(after, keywords_of(found)))
+    rows = layer_errors(reference, after, data_reader(flags, found.get("samples")), weights=True)
+    out.table(
+        "Against float, worst first",
+        ("tensor", "made by", "#clipped", "#through", "#alone", "#weights"),
+        ((r.tensor, r.producer, f"{r.clipped:.0%}", *map(_decibels, (r.through, r.alone, r.weights))) for r in rows),
+        limit=None if everything else top,
+    )
+    out.print(LEGEND)
+    causes = [row.tensor for row in sorted(rows, key=lambda row: row.contrast)[:PASTED]]
+    out.print(f"to leave the likely causes float: --exclude {' '.join(_quoted(f'tensor:{name}') for name in causes)}")
+    listed = rows if everything else rows[:top]
+    out.data(
+        [
+            {
+                "tensor": row.tensor,
+                "made_by": row.producer,
+                "through": row.through,
+                "alone": row.alone,
+                "weights": row.weights,
+                "contrast": row.contrast,
+                "clipped": row.clipped,
+            }
+            for row in listed
+        ]
+    )
+
+
+def _decibels(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} dB"
+
+
+def _quoted(text: str) -> str:
+    return text if text.replace(":", "").replace("_", "").isalnum() else f"'{text}'"

@@ -1,63 +1,89 @@
-"""``ort-vitis evaluate``: how far a quantized model strays from the float one, output by output."""
+"""``ort-vitis evaluate``: how far a quantized model strays from the float one, and what that costs its user."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .data_arguments import add_data, data_reader
+import rich_click as click
 
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
-    from ort_vitis_plugin.data_readers import CalibrationData
-
-
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "evaluate", help="compare a quantized model with its float model", description="SQNR of each output."
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("quantized", metavar="QUANTIZED", help="the quantized model")
-    add_data(parser, otherwise="default: one random sample. Class folders of pictures are labels")
+from .data_arguments import data_options, data_reader
+from .gates import MAX_DROP, MIN_SQNR, below, dropped, share
+from .metric_names import metric_named
+from .output import Output
+from .pair import checked_pair
+from .verb import verb
 
 
-def _show_accuracy(model: ModelProto, quantized: ModelProto, reader: CalibrationData) -> None:
-    """How often each model is right, where the samples have labels."""
-    from ort_vitis_plugin import custom_ops
-    from ort_vitis_plugin.data_readers import adapt_feed
-    from ort_vitis_plugin.measure.top1 import top1
-    from ort_vitis_plugin.onnx_io.sessions import open_session
-    from ort_vitis_plugin.report.tables import wide_console
+@verb(
+    "evaluate",
+    examples=(
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data samples.npz",
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data pictures --max-drop 1%",
+        "ort-vitis evaluate digits.onnx digits.ipu_cnn.onnx --data samples.npz --labels labels.csv --metric top5",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("quantized", metavar="QUANTIZED")
+@data_options(otherwise="default: one random sample. Class folders of pictures are labels")
+@click.option("--labels", metavar="FILE", panel="Samples", help="A CSV file: its last column is the class of each row.")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="sqnr, top1, top5, cosine, psnr, or FILE.py:FUNCTION of a session (default: top1 with labels, else sqnr).",
+)
+@click.option(
+    MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
+)
+@click.option(
+    MAX_DROP, "max_drop", metavar="SHARE", panel="Gates", help="Exit with 3 where the score falls by more (1%)."
+)
+def evaluate_verb(
+    out: Output,
+    model: str,
+    quantized: str,
+    labels: str | None,
+    metric: str | None,
+    min_sqnr: float | None,
+    max_drop: str | None,
+    **flags: Any,
+) -> int:
+    """SQNR of each output, time and size; with labels also how often each model is right.
 
-    left, right = (open_session(part, [custom_ops.register]) for part in (model, quantized))
-    runs = (lambda feed: left.run(None, feed), lambda feed: right.run(None, adapt_feed(quantized, feed)))
-    counts, rows = top1(runs, reader.bound_to(model).labelled())
-    if rows:
-        shares = [count / rows for count in counts]
-        text = f"right: {shares[0]:.2%} float, {shares[1]:.2%} quantized ({rows} samples with labels)"
-        wide_console().print(text, highlight=False)
+    Raises:
+        OptionError: a gate asks for labels, and there are none.
+    """
+    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.measure.evaluation import BEST, SQNR, TOP1, evaluate
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run both models on the samples; one row per output."""
-    from ort_vitis_plugin.data_readers import RandomDataReader, Samples
-    from ort_vitis_plugin.measure.evaluate import compare
-    from ort_vitis_plugin.onnx_io.load import load_model
-    from ort_vitis_plugin.plugin.op_functions import with_definitions
-    from ort_vitis_plugin.report.tables import table, wide_console
-
-    model, quantized = load_model(arguments.model), with_definitions(load_model(arguments.quantized))
-    reader = data_reader(arguments)
-    found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
-    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())
-    wide_console().print(table("Against float", ("output", "#SQNR", "#largest difference"), rows))
-    for name, each in found.items():
+    most = None if max_drop is None else share(max_drop)
+    checked_pair(model, quantized)
+    reader = data_reader(flags)
+    has_labels = labels is not None or (reader is not None and reader.has_labels)
+    if most is not None and metric is None and not has_labels:
+        raise OptionError(
+            f"{MAX_DROP} needs samples with labels: --labels FILE, or --data FOLDER with a folder of pictures per class"
+        )
+    chosen = metric if metric is not None else TOP1 if has_labels else SQNR
+    found = evaluate(model, quantized, reader, metric_named(chosen), labels)
+    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.outputs.items())
+    out.table("Against float", ("output", "#SQNR", "#largest difference"), rows)
+    for name, each in found.outputs.items():
         if each.other_sizes:
-            print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
-    if reader is not None:
-        _show_accuracy(model, quantized, reader)
-    return 0
+            out.print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
+    data = found.as_dict()
+    data["sqnr"] = {name: each.sqnr for name, each in found.outputs.items()}
+    if found.metric in BEST:
+        shares = f"{found.float_score:.2%} float, {found.quantized_score:.2%} quantized"
+        out.print(f"right: {shares} ({found.samples} samples with labels)")
+        data["accuracy"] = {
+            "float": found.float_score,
+            "quantized": found.quantized_score,
+            "samples": found.samples,
+        }
+    elif found.metric != SQNR:
+        out.print(f"{found.metric}: {found.float_score:.6g} float, {found.quantized_score:.6g} quantized")
+    out.print(f"time: {found.latency[0]:.2f} ms float, {found.latency[1]:.2f} ms quantized (median, this CPU)")
+    out.print(f"size: {found.size[0]:,} bytes float, {found.size[1]:,} bytes quantized")
+    out.data(data)
+    return max(below(data["sqnr"], min_sqnr), dropped(found.float_score, found.quantized_score, most))

@@ -3,52 +3,39 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
-from .data_arguments import add_data, data_reader
-from .quantize import add_configuration, configuration
+import rich_click as click
+
+from .configuration import configuration_options, keywords_of, said
+from .data_arguments import data_options, data_reader
+from .output import Output
+from .verb import verb
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.report.report import Result
     from ort_vitis_plugin.report.tensor_story import TensorStory
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "explain-tensor",
-        help="why a tensor has its scale: method, override, sharing, rules, fusion, and its error",
-        description="The model is quantized as `quantize` would with the same flags; nothing is written.",
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("tensor", metavar="TENSOR", help="a tensor of it, a weight or bias included")
-    add_data(parser, otherwise="without it one random sample calibrates")
-    parser.add_argument("--json", metavar="FILE", help="write the same as JSON too")
-    add_configuration(parser)
+@verb("explain-tensor", examples=("ort-vitis explain-tensor digits.onnx logits --data samples.npz --preset ipu_cnn",))
+@click.argument("model", metavar="MODEL")
+@click.argument("tensor", metavar="TENSOR")
+@data_options(otherwise="without it one random sample calibrates")
+@configuration_options
+def explain_tensor_verb(out: Output, model: str, tensor: str, **flags: Any) -> None:
+    """Why a tensor has its scale: method, override, sharing, rules, fusion, and its error.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Quantize in memory, and tell the story of the tensor.
-
-    Raises:
-        UnknownNameError: neither the model nor its quantized form has the tensor.
+    The model is quantized as `quantize` would with the same flags; nothing is written.
     """
     from ort_vitis_plugin.entry.quantize_static import quantize_static
-    from ort_vitis_plugin.onnx_io.whole_file import write_text
-    from ort_vitis_plugin.plugin.catalog import shared_catalog
-    from ort_vitis_plugin.report.tables import table, wide_console
 
-    keywords = configuration(arguments, shared_catalog())
+    found = said(flags)
+    keywords = keywords_of(found)
     keywords["extra_options"] = {"ExplainTensors": True, **keywords["extra_options"]}
-    result = quantize_static(arguments.model, None, data_reader(arguments), **keywords)
-    story = result.report.tensors.get(arguments.tensor) or _float_story(arguments.model, arguments.tensor, result)
-    wide_console().print(table(arguments.tensor, ("what", "how"), story.lines()))
-    if arguments.json:
-        write_text(arguments.json, json.dumps(story.as_dict(), indent=1) + "\n")
-    return 0
+    result = quantize_static(model, None, data_reader(flags, found.get("samples")), **keywords)
+    story = result.report.tensors.get(tensor) or _float_story(model, tensor, result)
+    out.table(tensor, ("what", "how"), story.lines())
+    out.data(story.as_dict())
 
 
 def _float_story(path: str, tensor: str, result: Result) -> TensorStory:

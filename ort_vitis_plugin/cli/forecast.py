@@ -3,43 +3,63 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from .shape_arguments import add_shapes, given_shapes
+import rich_click as click
+
+from .output import Output
+from .shape_arguments import given_shapes, shape_options
+from .verb import verb
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "forecast",
-        help="which nodes the device will take",
-        description="The model is prepared as for quantization; no sample is run.",
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model")
-    parser.add_argument("--preset", metavar="TARGET", default="ipu_cnn", help="the target (default: ipu_cnn)")
-    parser.add_argument("--all", action="store_true", help="list every node")
-    add_shapes(parser)
+@verb("forecast", examples=("ort-vitis forecast digits.onnx", "ort-vitis forecast digits.onnx --all --fix-dim N=1"))
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option("--preset", metavar="NAME", default="ipu_cnn", help="The target or preset (default: ipu_cnn).")
+@click.option("--all", "everything", is_flag=True, help="List every node.")
+@shape_options
+def forecast_verb(
+    out: Output,
+    models: tuple[str, ...],
+    preset: str,
+    everything: bool,
+    fix_shape: tuple[str, ...],
+    fix_dim: tuple[str, ...],
+) -> None:
+    """Which nodes the device will take, and what to do about the others.
+
+    The model is prepared as for quantization; no sample is run.
+    """
+    shapes = given_shapes(fix_shape, fix_dim)
+    data = {model: _forecast(out, model, preset, shapes, everything=everything) for model in models}
+    if len(models) > 1:
+        rows = [(model, each["taken"], each["nodes"]) for model, each in data.items()]
+        out.table("Models", ("model", f"#{preset} takes", "#of nodes"), rows)
+    out.data(data[models[0]] if len(models) == 1 else data)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Why nodes stay away from the device and what to do about it, and a count."""
+def _forecast(out: Output, model: str, preset: str, shapes: dict[str, Any], *, everything: bool) -> dict[str, Any]:
     from ort_vitis_plugin.analysis.placement_forecast import forecast_of
     from ort_vitis_plugin.plugin.catalog import shared_catalog
-    from ort_vitis_plugin.report.tables import cause_table, table, wide_console
+    from ort_vitis_plugin.report.tables import cause_table
 
-    found = forecast_of(arguments.model, arguments.preset, shared_catalog(), fix_shapes=given_shapes(arguments))
-    placed = found.placements
-    console = wide_console()
-    if arguments.all:
+    catalog = shared_catalog()
+    target = str(catalog.preset(preset).recipe.get("Target", preset))
+    found = forecast_of(model, target, catalog, fix_shapes=shapes)
+    placed, causes = found.placements, found.causes()
+    if everything:
         rows = [(entry.node, entry.op_type, entry.reason or "on the device") for entry in placed]
-        console.print(table(f"Placement on {arguments.preset}", ("node", "op type", "where"), rows))
-    if causes := found.causes():
-        console.print(cause_table(f"Not for {arguments.preset}", causes))
-        for cause in causes:
-            if cause.remedy:
-                console.print(str(cause), highlight=False, markup=False, soft_wrap=True)
+        out.table(f"Placement on {target}", ("node", "op type", "where"), rows)
+    if causes and out.shows:
+        out.print(cause_table(f"Not for {target}", causes))
+    for cause in causes:
+        if cause.remedy:
+            out.print(str(cause))
     taken = sum(entry.reason is None for entry in placed)
-    console.print(f"{arguments.preset} takes {taken} of {len(placed)} nodes", highlight=False)
-    return 0
+    out.print(f"{target} takes {taken} of {len(placed)} nodes")
+    return {
+        "target": target,
+        "taken": taken,
+        "nodes": len(placed),
+        "causes": [{"nodes": cause.nodes, "what": cause.what, "remedy": cause.remedy} for cause in causes],
+        "placement": {entry.node: entry.reason for entry in placed},
+    }

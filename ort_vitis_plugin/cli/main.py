@@ -1,27 +1,36 @@
-"""``ort-vitis``: the command line. A failure of ours is one line on stderr and exit status 1, Ctrl-C is 130."""
+"""``ort-vitis``: the command line. A failure of ours is one line on stderr.
+
+Exit status: 0 done; 1 it could not be done; 2 the call is wrong, and nothing was written; 3 a gate such as --min-sqnr
+is not met; 130 interrupted; 141 nobody reads what it prints; 143 terminated.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from typing import Any
+
+import rich_click as click
 
 from .. import __version__
-from ..entry.whole_call import told
-from ..errors import AccuracyWarning, QuantizationError, RandomDataWarning
-from ..foreign import ours_or_none
-from ..onnx_io.signals import Terminated, termination_raises
-from ..onnx_io.whole_file import written_files
-from ..options.options import OptionWarning
+from ..errors import (
+    AttachError,
+    LimitError,
+    MissingPluginError,
+    OutOfMemoryError,
+    PluginError,
+    QuantizationError,
+    SelfCheckError,
+    UnexpectedError,
+)
 from . import (
     calibrate,
     catalogue,
     convert,
     demo,
+    device_report,
     docs,
     dump,
     errors,
@@ -29,70 +38,93 @@ from . import (
     explain_tensor,
     fix_shape,
     forecast,
+    info,
     quantize,
+    report,
     run,
+    tune,
 )
-from .verb_files import command_files
+from .completion import completion_verb
+from .flag_names import as_typed
+from .verb import STYLE, Verbs
+from .whole_command import INTERRUPTED
 
-VERBS = (
-    quantize,
-    demo,
-    evaluate,
-    errors,
-    explain_tensor,
-    calibrate,
-    forecast,
-    fix_shape,
-    dump,
-    catalogue,
-    convert,
-    run,
-    docs,
-)
+FAILED, WRONG = 1, 2
+# What is no fault of the call; warnings are here where the caller makes errors of them.
+OURS = (SelfCheckError, PluginError, AttachError, OutOfMemoryError, LimitError, UnexpectedError, Warning)
+
+PANELS = {
+    "Quantize": (
+        quantize.quantize_verb,
+        tune.tune_verb,
+        calibrate.calibrate_verb,
+        convert.preprocess_verb,
+        fix_shape.fix_shape_verb,
+        run.run_verb,
+    ),
+    "Look at the result": (
+        evaluate.evaluate_verb,
+        errors.errors_verb,
+        report.report_verb,
+        explain_tensor.explain_tensor_verb,
+        info.info_verb,
+        dump.dump_verb,
+    ),
+    "The device": (forecast.forecast_verb, device_report.device_report_verb),
+    "Models": (convert.convert_verb,),
+    "Find out": (
+        catalogue.options_verb,
+        catalogue.explain_verb,
+        catalogue.plugins_verb,
+        demo.demo_verb,
+        docs.docs_verb,
+        completion_verb,
+    ),
+}
 
 
-def parser() -> argparse.ArgumentParser:
-    """All verbs and their arguments."""
-    top = argparse.ArgumentParser(prog="ort-vitis", description="Quantize ONNX models for AMD NPUs.")
-    top.add_argument("--version", action="version", version=f"ort-vitis-plugin {__version__}")
-    verbs = top.add_subparsers(metavar="VERB", required=True, dest="verb")
-    for module in VERBS:
-        module.add(verbs)
-    return top
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "rich_help_config": STYLE})
+@click.version_option(__version__, prog_name="ort-vitis-plugin", message="%(prog)s %(version)s")
+def ort_vitis() -> None:
+    """Quantize ONNX models for AMD NPUs.
+
+    `ort-vitis VERB --help` says what a verb does, with examples.
+    """
+
+
+for name, commands in PANELS.items():
+    ort_vitis.add_panel(click.RichCommandPanel(name, commands=[str(command.name) for command in commands]))
+    for command in commands:
+        ort_vitis.add_command(command)
+for command in convert.ALIASES:
+    ort_vitis.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Answer one command; returns the exit status."""
-    arguments = parser().parse_args(argv)
-    with warnings.catch_warnings(), termination_raises(), written_files() as written:
-        for category in (OptionWarning, AccuracyWarning, RandomDataWarning):
-            warnings.simplefilter("always", category)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            return _answer(arguments)
-        except (QuantizationError, Warning) as error:  # warnings, where the caller makes errors of them
-            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-            return 1
-        except KeyboardInterrupt:
-            print(f"interrupted: {told(written)}", file=sys.stderr)
-            return 130
-        except Terminated:
-            print(f"terminated: {told(written)}", file=sys.stderr)
-            return 143
+            answer: Any = ort_vitis.main(
+                args=None if argv is None else list(argv), prog_name="ort-vitis", standalone_mode=False
+            )
+        except click.ClickException as error:
+            hint = getattr(error, "ctx", None)
+            _say(error.format_message(), f"; see {hint.command_path} --help" if hint is not None else "")
+            return WRONG
+        except (QuantizationError, Warning) as error:
+            _say(as_typed(str(error)))
+            return FAILED if isinstance(error, OURS) and not isinstance(error, MissingPluginError) else WRONG
+        except click.Abort:  # before a verb began
+            print("interrupted: nothing was written", file=sys.stderr)
+            return INTERRUPTED
+    return answer if isinstance(answer, int) else 0
 
 
-def _answer(arguments: argparse.Namespace) -> int:
-    """Run the verb, whose files are looked at first; where a file goes to standard output, all else goes to stderr."""
-    with ours_or_none(f"ort-vitis {arguments.verb}"):
-        try:
-            files = command_files(arguments)
-            files.check()
-            with files.protected(), redirect_stdout(sys.stderr) if files.streamed else nullcontext():
-                return int(arguments.run(arguments))
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-            return 141
+def _say(text: str, hint: str = "") -> None:
+    print(f"error: {' '.join(text.split()).removesuffix('.')}{hint}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {as_typed(str(message))}", file=sys.stderr)

@@ -1,120 +1,172 @@
-"""``ort-vitis quantize``: the main job, from a float model and samples to a quantized file and a closing table."""
+"""``ort-vitis quantize``: the main job, from float models and samples to quantized files and closing tables."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .data_arguments import add_data, data_reader
-from .option_values import parse_options
-from .shape_arguments import add_shapes, given_shapes
+import rich_click as click
+
+from .configuration import configuration_options, keywords_of, said
+from .data_arguments import data_options, data_reader
+from .gates import MIN_SQNR, below
+from .output import Output
+from .report import need_jinja2, write_page
+from .tune import SHORT_BUDGET, TARGET, refuse_stream, show_search
+from .verb import verb
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.plugin.catalog import Catalog
+    from collections.abc import Mapping
 
-# Flag, argument of quantize_static, and what the help says of it.
-NAMED = (
-    ("--format", "quant_format", "QDQ, QOperator, VitisQuantFormat.QDQ, FixNeuron, or a plugin's"),
-    ("--method", "calibrate_method", "MinMSE, NonOverflow, MinMax, Entropy, Percentile, Distribution, or a plugin's"),
-    ("--activation-type", "activation_type", "QInt8, QUInt8, QInt16, QBFloat16, ..."),
-    ("--weight-type", "weight_type", "QInt8, QUInt8, QInt16, QBFloat16, ..."),
-)
-LISTS = (
-    ("--op-types", "op_types_to_quantize", "op types to quantize"),
-    (
-        "--nodes",
-        "nodes_to_quantize",
-        "the only nodes to quantize: names, '/body/*', op:Conv, tensor:/x, re:REGEX",
-    ),
-    ("--exclude", "nodes_to_exclude", "nodes to leave float: names or patterns as for --nodes"),
-    ("--input-nodes", "input_nodes", "what lies before these nodes stays float"),
-    ("--output-nodes", "output_nodes", "what lies behind these nodes stays float"),
-)
-SWITCHES = (
-    ("--per-channel", "per_channel", "weights with one scale per channel"),
-    ("--reduce-range", "reduce_range", "weights with one bit less"),
-    ("--cle", "include_cle", "equalize consecutive layers first"),
-    ("--fp16-to-fp32", "convert_fp16_to_fp32", "turn a float16 model into float32 first"),
-    ("--nchw-to-nhwc", "convert_nchw_to_nhwc", "let image inputs take channels last"),
-    ("--external-data", "use_external_data_format", "write the weights to a file of their own"),
+    from ort_vitis_plugin import Result
+
+AUTO = "auto"
+EXAMPLES = (
+    "ort-vitis quantize digits.onnx --data samples.npz --preset ipu_cnn",
+    "ort-vitis quantize digits.onnx -o out.onnx --data pictures --preset A16W8",
+    "ort-vitis quantize digits.onnx -o out.onnx --data samples.npz --exclude op:Gemm",
 )
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "quantize", help="quantize a float model", description="Quantize a float ONNX model with calibration samples."
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="the float model, an .onnx file")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    add_data(parser, otherwise="without it one random sample calibrates, for trying out only")
-    parser.add_argument("--calibration", metavar="FILE", help="what `ort-vitis calibrate` wrote, in place of --data")
-    add_configuration(parser)
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON too")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print no tables")
+@verb("quantize", examples=EXAMPLES)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="The file to write, or a folder (default: MODEL.<preset>.onnx).",
+)
+@data_options(otherwise="without it one random sample calibrates, for trying out only")
+@click.option("--calibration", metavar="FILE", panel="Samples", help="What `ort-vitis calibrate` wrote, for --data.")
+@configuration_options
+@click.option("--report", "html", metavar="FILE.html", panel="Output", help="Draw a page to look at in a browser.")
+@click.option(
+    MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
+)
+def quantize_verb(
+    out: Output,
+    models: tuple[str, ...],
+    output: str | None,
+    calibration: str | None,
+    html: str | None,
+    min_sqnr: float | None,
+    **flags: Any,
+) -> int:
+    """Quantize float ONNX models with calibration samples.
 
-
-def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say how to quantize."""
-    parser.add_argument(
-        "--preset",
-        metavar="NAME",
-        help="ipu_cnn, ipu_transformer, cpu, or a plugin's: a named configuration, over which what else is given wins "
-        "(default: what quantize_static does by default)",
-    )
-    parser.add_argument(
-        "--option",
-        metavar="Key=Value",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="any key of `ort-vitis options`; repeatable",
-    )
-    for flag, argument, text in NAMED:
-        parser.add_argument(flag, dest=argument, metavar="NAME", help=text)
-    for flag, argument, text in LISTS:
-        parser.add_argument(flag, dest=argument, metavar="NAME", nargs="+", help=text)
-    for flag, argument, text in SWITCHES:
-        parser.add_argument(flag, dest=argument, action="store_true", help=text)
-    parser.add_argument(
-        "--no-optimize", dest="optimize_model", action="store_false", help="skip onnxruntime's graph optimization"
-    )
-    add_shapes(parser)
-
-
-def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, Any]:
-    """Keyword arguments of quantize_static: the preset's name, and what the flags say."""
-    given = parse_options(arguments.option, catalog.options)
-    keywords: dict[str, Any] = {}
-    if arguments.preset is not None:
-        given = {"Preset": arguments.preset, **given}
-    if shapes := given_shapes(arguments):
-        given = {**given, "FixShapes": shapes}
-    for _, argument, _ in (*NAMED, *LISTS, *SWITCHES):
-        value = getattr(arguments, argument)
-        if value:
-            keywords[argument] = value
-    return {**keywords, "optimize_model": arguments.optimize_model, "extra_options": given}
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Quantize, write, show."""
-    from ort_vitis_plugin.entry.quantize_static import quantize_static
-    from ort_vitis_plugin.onnx_io.whole_file import write_text
+    Raises:
+        OptionError: one page is asked for several models.
+    """
+    from ort_vitis_plugin.errors import OptionError, QuantizationError
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
-    keywords = configuration(arguments, shared_catalog())
-    reader = data_reader(arguments)
-    if arguments.calibration is not None:
+    if html is not None:
+        if len(models) > 1:
+            raise OptionError("--report draws one model; give one, or write pages with `ort-vitis report`")
+        need_jinja2()
+    found = said(flags)
+    keywords = keywords_of(found)
+    preset = keywords["extra_options"].get("Preset")
+    if preset == AUTO:
+        return _automatic(out, models, output, data_reader(flags, found.get("samples")), keywords, min_sqnr)
+    suffix = "quantized" if preset is None else shared_catalog().preset(preset).name
+    files = {model: _output_of(model, output, suffix, several=len(models) > 1) for model in models}
+    if len(set(files.values())) < len(files):
+        raise OptionError(f"-o {output}: models of the same name become one file; write them one by one")
+    if calibration is not None:
         from ort_vitis_plugin.calibration import Calibration
 
-        keywords["calibration"] = Calibration.load(arguments.calibration)
-    result = quantize_static(arguments.model, arguments.output, reader, **keywords)
-    if not arguments.quiet:
+        keywords["calibration"] = Calibration.load(calibration)
+    done: dict[str, Result] = {}
+    failed: dict[str, QuantizationError] = {}
+    for model, file in files.items():
+        try:
+            reader = data_reader(flags, found.get("samples"))
+            done[model] = _quantized(out, model, file, reader, keywords)
+            if html is not None:
+                told_of = {key: value for key, value in keywords.items() if key != "calibration"}
+                write_page(out, html, model, done[model], reader, told_of, [])
+        except QuantizationError as error:
+            if len(models) == 1:
+                raise
+            failed[model] = error
+    reports = {model: result.report.as_dict() for model, result in done.items()}
+    if len(models) == 1:
+        out.data(reports[models[0]])
+    else:
+        out.data(reports | {model: {"error": str(error)} for model, error in failed.items()})
+        _summary(out, files, done, failed)
+    gate = below(
+        {f"{model}: {name}": db for model, each in done.items() for name, db in each.report.sqnr.items()}, min_sqnr
+    )
+    return 2 if failed else gate
+
+
+def _automatic(
+    out: Output, models: tuple[str, ...], output: str | None, reader: Any, keywords: dict[str, Any], goal: float | None
+) -> int:
+    """A short search; ``--min-sqnr`` is its goal.
+
+    Raises:
+        OptionError: several models, or no samples.
+    """
+    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.trials.tune import tune
+
+    if len(models) > 1 or reader is None:
+        raise OptionError(f"--preset {AUTO} tries configurations of one model on samples; give one model and --data")
+    refuse_stream(output)
+    options = {key: value for key, value in keywords["extra_options"].items() if key != "Preset"}
+    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
+    target = options.pop("Target", TARGET)
+    file = _output_of(models[0], output, AUTO, several=False)
+    search = {"target": target, "goal": goal, "budget": SHORT_BUDGET, "out": file}
+    return show_search(out, tune(models[0], reader, **search, **{**given, "extra_options": options}), goal)
+
+
+def _quantized(out: Output, model: str, file: Path, reader: Any, keywords: Mapping[str, Any]) -> Result:
+    from ort_vitis_plugin.entry.quantize_static import quantize_static
+
+    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
+    result = quantize_static(model, file, reader, **given)
+    if out.shows:
         result.report.print()
-        print(f"written: {result.path}")
-    if arguments.json:
-        write_text(arguments.json, result.report.to_json() + "\n")
-    return 0
+        out.print(f"written: {result.path}")
+    return result
+
+
+def _output_of(model: str, output: str | None, suffix: str, *, several: bool) -> Path:
+    """The file that a model becomes.
+
+    Raises:
+        OptionError: several models, and one file for them.
+        OutputError: the folder cannot be made.
+    """
+    from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.onnx_io.whole_file import as_output_error, is_stream
+
+    name = f"{Path(model).stem}.{suffix}.onnx"
+    if output is None:
+        return Path(model).with_name(name)
+    folder = Path(output)
+    if several and not folder.is_dir():
+        if folder.exists() or folder.suffix == ".onnx" or is_stream(output):
+            raise OptionError(f"-o {output}: several models take a folder, which may be new")
+        with as_output_error(folder):
+            folder.mkdir(parents=True)
+    return folder / name if several or folder.is_dir() else folder
+
+
+def _summary(
+    out: Output, files: Mapping[str, Path], done: Mapping[str, Result], failed: Mapping[str, Exception]
+) -> None:
+    rows = []
+    for model, file in files.items():
+        if model in failed:
+            rows.append((model, "", "", " ".join(str(failed[model]).split())))
+            continue
+        report = done[model].report
+        worst = f"{min(report.sqnr.values()):.1f} dB" if report.sqnr else ""
+        rows.append((model, worst, f"{report.quantized_bytes / max(report.float_bytes, 1):.0%}", str(file)))
+    out.table("Models", ("model", "#least SQNR", "#of float", "written, or why not"), rows)

@@ -3,34 +3,51 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+import rich_click as click
+
+from .output import Output
+from .verb import verb
 
 
-def add(verbs: Any) -> None:
-    """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        "run",
-        help="run a Python script, or a module, with ort_vitis_plugin imported",
-        description="Run a client of onnxruntime unchanged: what it and the processes that it starts import of "
-        "onnxruntime.quantization understands our formats, methods, types and options.",
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument(
-        "--names",
-        metavar="PACKAGE",
-        action="append",
-        default=[],
-        help="an older package whose names the script imports, such as vai_q_onnx; repeatable",
-    )
-    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT names a module, as in python -m")
-    parser.add_argument("script", metavar="SCRIPT")
-    parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="what the script takes")
+@verb(
+    "run",
+    examples=("ort-vitis run old_script.py --data pictures", "ort-vitis run --names vai_q_onnx -m tool --flag"),
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.option(
+    "--names",
+    metavar="PACKAGE",
+    multiple=True,
+    help="An older package whose names shall be there; repeatable (default: those that the script's text mentions and "
+    "that are not installed).",
+)
+@click.option("-m", "--module", is_flag=True, help="SCRIPT names a module, as in python -m.")
+@click.argument("script", metavar="SCRIPT")
+@click.argument("arguments", metavar="[ARGS]...", nargs=-1, type=click.UNPROCESSED)
+def run_verb(out: Output, names: tuple[str, ...], module: bool, script: str, arguments: tuple[str, ...]) -> int:
+    """Run a Python script with ort_vitis_plugin imported; its exit status is ours.
 
+    What it and the processes that it starts import of onnxruntime.quantization understands our formats, methods, types
+    and options. Names of vai_q_onnx and other older packages are there too; nothing is installed.
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run it; its exit status is ours."""
+    Raises:
+        ModelNotFoundError: there is no such script.
+    """
     from ort_vitis_plugin.compat.client import run_client
 
-    start = ["-m", arguments.script] if arguments.module else [arguments.script]
-    return run_client([*start, *arguments.arguments], arguments.names)
+    start = ["-m", script] if module else [script]
+    return run_client([*start, *arguments], names or (() if module else _mentioned(script)))
+
+
+def _mentioned(script: str) -> list[str]:
+    """Packages whose names are served here, that the script mentions, and that are not there."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    from ort_vitis_plugin.compat import served_packages
+    from ort_vitis_plugin.errors import ModelNotFoundError
+
+    if not Path(script).is_file():
+        raise ModelNotFoundError(f"the script {script!r} does not exist")
+    text = Path(script).read_bytes()
+    return [name for name in served_packages() if name.encode() in text and find_spec(name) is None]

@@ -3,31 +3,35 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SHAPES = "Shapes"
 
 
-def add_shapes(parser: argparse.ArgumentParser) -> None:
+def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Declare the flags."""
-    group = parser.add_argument_group("shapes")
-    group.add_argument(
-        "--fix-shape",
-        metavar="INPUT=1,3,224,224",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="the whole shape of an input whose sizes are open",
-    )
-    group.add_argument(
+    function = click.option(
         "--fix-dim",
         metavar="NAME=1",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="the size of a named dimension, wherever it occurs",
-    )
+        multiple=True,
+        panel=SHAPES,
+        help="Size of a named dimension, wherever it occurs.",
+    )(function)
+    return click.option(
+        "--fix-shape",
+        metavar="INPUT=1,3,224,224",
+        multiple=True,
+        panel=SHAPES,
+        help="Shape of an input whose sizes are open.",
+    )(function)
 
 
-def given_shapes(arguments: argparse.Namespace) -> dict[str, int | list[int]]:
+def given_shapes(fix_shape: Iterable[str], fix_dim: Iterable[str]) -> dict[str, int | list[int]]:
     """What the flags say, as the option FixShapes takes it; empty without them.
 
     Raises:
@@ -36,7 +40,7 @@ def given_shapes(arguments: argparse.Namespace) -> dict[str, int | list[int]]:
     from ort_vitis_plugin.errors import OptionError
 
     found: dict[str, int | list[int]] = {}
-    for flag, texts in (("--fix-shape", arguments.fix_shape), ("--fix-dim", arguments.fix_dim)):
+    for flag, texts in (("--fix-shape", fix_shape), ("--fix-dim", fix_dim)):
         for text in texts:
             name, equals, value = text.rpartition("=")
             sizes = [size.strip() for size in value.split(",")]

@@ -1,34 +1,62 @@
-"""Every verb names its files by the same arguments, so one list tells what it reads and what it writes."""
+"""Every verb names its files by the same parameters, so one list tells what it reads and what it writes."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import argparse
+import os
+from collections.abc import Mapping
+from typing import Any
 
 from ..data_readers.sample_paths import sample_paths
 from ..onnx_io.call_files import MODEL, CallFiles
+from ..onnx_io.whole_file import is_stream
 
-# Argument, and what a message calls its file.
-READ_MODELS = (("model", MODEL), ("quantized", "the quantized model"))
-READ = (("calibration", "the calibration"), ("config", "the configuration"))
-WRITTEN = (("output", "the output"), ("json", "the report"), ("html", "the report"))
-BOTH = (("checkpoint", "the checkpoint"), ("trials", "the file of trials"))
-FOLDERS = (("plot", "the folder of plots"),)
+# Parameter, and what a message calls its file.
+READ_MODELS = (("model", MODEL), ("quantized", "the quantized model"), ("float_model", "the float model"))
+READ = (
+    ("calibration", "the calibration"),
+    ("config", "the configuration"),
+    ("labels", "the file of labels"),
+    ("report", "the provider's report"),
+    ("trials", "the file of trials"),
+)
+WITH_FUNCTION = (("preprocess", "the file of the preprocessing"), ("metric", "the file of the metric"))
+OUTPUT = ("output", "the output")
+WRITTEN = (
+    OUTPUT,
+    ("json", "the file of results"),
+    ("html", "the report"),
+    ("save_config", "the saved configuration"),
+)
+BOTH = (("checkpoint", "the checkpoint"),)
+FOLDERS = (("plot", "the folder of plots"), ("folder", "the folder of the demo"), ("cache", "the provider's cache"))
+INTO_FOLDER = ("dump",)  # verbs whose output is a folder
+FILE_OR_FOLDER = ("quantize",)  # and whose output may be one
 
 
-def command_files(arguments: argparse.Namespace) -> CallFiles:
-    """The files of one command. ``folder_output``: its output is a folder."""
-    given = vars(arguments)
+def command_files(verb: str, given: Mapping[str, Any]) -> CallFiles:
+    """The files of one command: ``given`` holds what its parameters say, by their names."""
     files = CallFiles()
+    models = given.get("models", ())
+    for model in models:
+        files.read_model(model)
     for name, what in READ_MODELS:
         files.read_model(given.get(name), what)
-    files.reads += [(what, given[name]) for name, what in READ if isinstance(given.get(name), str)]
+    files.reads += _named(READ, given)
     files.reads += [("a file of the samples", path) for path in sample_paths(given.get("data"))]
-    if isinstance(given.get("preprocess"), str) and ":" in given["preprocess"]:
-        files.reads.append(("the file of the preprocessing", given["preprocess"].rpartition(":")[0]))
-    folders = (*FOLDERS, ("output", "the output")) if given.get("folder_output") else FOLDERS
-    written = [entry for entry in WRITTEN if entry not in folders]
-    files.folders += [(what, given[name]) for name, what in folders if isinstance(given.get(name), str)]
-    files.writes += [(what, given[name]) for name, what in written if isinstance(given.get(name), str)]
-    files.both += [(what, given[name]) for name, what in BOTH if isinstance(given.get(name), str)]
+    for what, text in _named(WITH_FUNCTION, given):
+        if ".py:" in text:
+            files.reads.append((what, text.rpartition(":")[0]))
+    output = given.get("output")
+    is_folder = verb in INTO_FOLDER or (
+        verb in FILE_OR_FOLDER and output is not None and not is_stream(output)
+        and (len(models) > 1 or os.path.isdir(output))
+    )  # fmt: skip
+    files.folders += _named((*FOLDERS, OUTPUT) if is_folder else FOLDERS, given)
+    files.writes += _named([entry for entry in WRITTEN if not (is_folder and entry == OUTPUT)], given)
+    files.both += _named(BOTH, given)
     return files
+
+
+def _named(entries: Any, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(what, given[name]) for name, what in entries if isinstance(given.get(name), str)]

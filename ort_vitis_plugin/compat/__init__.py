@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from .install import install, uninstall
+from .install import install, served_packages, uninstall
 
-__all__ = ["install", "uninstall"]
+__all__ = ["install", "served_packages", "uninstall"]

@@ -77,6 +77,11 @@ def uninstall(*packages: str) -> None:
                 sys.modules.pop(name, None)
 
 
+def served_packages(catalog: Catalog | None = None) -> list[str]:
+    """The packages whose names are served."""
+    return sorted({name.partition(".")[0] for name in _served(catalog or shared_catalog())})
+
+
 def _served(catalog: Catalog) -> dict[str, Provider]:
     spaces = [VAI_Q_ONNX, *catalog.all(Namespace)]
     return {module: space.provider for space in reversed(spaces) for module in space.modules}

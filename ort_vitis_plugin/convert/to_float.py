@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
-from ort_vitis_plugin.emission import clip_metadata
+from ort_vitis_plugin.emission import clip_metadata, provenance
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
@@ -183,6 +183,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     skip_bodies(graph, lambda node: is_dequantize(node) or is_fix_neuron(node) or is_block_pair(node))
     result = graph.to_model()
     clip_metadata.forget(result)
+    provenance.forget_facts(result)
     define_ops(result)
     used = {node.domain for node in result.graph.node} | {function.domain for function in result.functions}
     for index in reversed(range(len(result.opset_import))):

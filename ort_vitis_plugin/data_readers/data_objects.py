@@ -125,6 +125,11 @@ class CalibrationData:
         single = (self._sample(number, item) for number, item in self._picked())
         return single if size is None else _in_batches(single, size, fixed=self._batch is None)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the source tells the class of its first item, without reading it."""
+        return self.items.count is not None and self.items.count > 0 and self.items.label(0) is not None
+
     def _batch_size(self) -> int | None:
         """The size to which samples are cut and joined, None where they stay as they come."""
         return self._batch if self._batch is not None else self._fixed

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
+from .provenance import recorded
+
 if TYPE_CHECKING:
     from onnx import ModelProto
 
@@ -32,6 +34,8 @@ def composed(first: Limits, then: Limits) -> Limits:
 def keep(model: ModelProto, limits: Mapping[str, Limits]) -> None:
     """Write down which tensors were clamped to which limits before saturation did it."""
     known = {**(kept(model) or {}), **limits}
+    if not known:
+        return
     entries = {entry.key: entry.value for entry in model.metadata_props}
     helper.set_model_props(model, {**entries, KEY: json.dumps(known)})
 
@@ -41,7 +45,7 @@ def kept(model: ModelProto) -> dict[str, Limits] | None:
     for entry in model.metadata_props:
         if entry.key == KEY:
             return {tensor: (low, high) for tensor, (low, high) in json.loads(entry.value).items()}
-    return None
+    return {} if recorded(model) is not None else None
 
 
 def forget(model: ModelProto) -> None:

@@ -40,8 +40,10 @@ def tell(report: Report, path: str | Path | None = None) -> None:
     if report.objections and not report.random_data:
         told = "; ".join(f"output {name}: {why}" for name, why in report.objections.items())
         logger.warning("the quantized model is bad: %s (%s)", told, counts)
+        advice = report.verdict.advice
+        way_out = str(advice[0]) if advice else "last_report() and `ort-vitis errors` say where it comes from"
         warnings.warn(
-            f"the quantized model is bad: {told}; last_report() and `ort-vitis errors` say where it comes from",
+            f"the quantized model is bad: {told}; {way_out}",
             AccuracyWarning,
             stacklevel=5,
         )

@@ -19,6 +19,7 @@ from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
 from .client_defaults import wishes
+from .later_keywords import takes_later_keywords
 from .outcome import tell
 from .whole_call import request_files, whole_call
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..request.settings import Settings
 
 
+@takes_later_keywords
 def quantize_static(
     model_input: str | Path | ModelProto,
     model_output: str | Path | None,

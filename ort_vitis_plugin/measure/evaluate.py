@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
 from ..data_readers import adapt_feed
@@ -33,6 +35,65 @@ class Difference(NamedTuple):
     other_sizes: int
 
 
+class Comparison:
+    """Sums over samples of two models that are run side by side; nothing else is kept of them.
+
+    Raises:
+        ModelError: onnxruntime does not load one of the models, or an output of the float model is missing.
+    """
+
+    def __init__(self, model: ModelProto, quantized: ModelProto) -> None:
+        self.sessions = _session(model, "float"), _session(with_definitions(quantized), "quantized")
+        self.names = [value.name for value in self.sessions[0].get_outputs()]
+        missing = set(self.names) - {value.name for value in self.sessions[1].get_outputs()}
+        if missing:
+            raise ModelError(
+                f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?"
+            )
+        self.seconds: tuple[list[float], list[float]] = [], []
+        self._quantized = quantized
+        self._constants = {value.name for value in model.graph.input} - {value.name for value in quantized.graph.input}
+        self._signal, self._noise, self._largest = (dict.fromkeys(self.names, 0.0) for _ in range(3))
+        self._other = dict.fromkeys(self.names, 0)
+
+    def run(self, feed: Feed) -> tuple[list[Any], list[Any]]:
+        """Both models' outputs on a sample as the float model takes it, counted.
+
+        Raises:
+            ModelError: onnxruntime does not run one of them.
+        """
+        known = {name: value for name, value in feed.items() if name not in self._constants}
+        found = tuple(self._timed(at, each) for at, each in enumerate((known, adapt_feed(self._quantized, known))))
+        for name, f, q in zip(self.names, *found, strict=True):
+            self._add(name, f, q)
+        return found[0], found[1]
+
+    def differences(self) -> dict[str, Difference]:
+        """{output: its difference}."""
+        return {
+            name: Difference(decibels(self._signal[name], self._noise[name]), self._largest[name], self._other[name])
+            for name in self.names
+        }
+
+    def _timed(self, at: int, feed: Feed) -> list[Any]:
+        start = time.perf_counter()
+        found = _run(self.sessions[at], self.names, feed)
+        self.seconds[at].append(time.perf_counter() - start)
+        return found
+
+    def _add(self, name: str, f: Any, q: Any) -> None:
+        if not isinstance(f, np.ndarray) or f.dtype.kind != "f":
+            return
+        if f.shape != np.shape(q):
+            self._other[name] += 1
+        elif f.size:
+            f = f.astype(np.float64)
+            difference = f - np.asarray(q, dtype=np.float64)
+            self._signal[name] += float(np.sum(f**2))
+            self._noise[name] += float(np.sum(difference**2))
+            self._largest[name] = max(self._largest[name], float(np.max(np.abs(difference))))
+
+
 @public
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, Difference]:
     """{output: its difference} over all samples; nothing but sums is kept of them.
@@ -43,35 +104,12 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
         ModelError: onnxruntime does not load or run one of the models, or an output is missing.
         CalibrationError: there is no sample.
     """
-    left, right = _session(model, "float"), _session(with_definitions(quantized), "quantized")
-    names = [value.name for value in left.get_outputs()]
-    missing = set(names) - {value.name for value in right.get_outputs()}
-    if missing:
-        raise ModelError(f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?")
-    constants = {value.name for value in model.graph.input} - {value.name for value in quantized.graph.input}
-    signal, noise, largest = (dict.fromkeys(names, 0.0) for _ in range(3))
-    other = dict.fromkeys(names, 0)
-    count = 0
+    comparison = Comparison(model, quantized)
     for feed in feeds:
-        count += 1
-        known = {name: value for name, value in feed.items() if name not in constants}
-        answers = zip(names, _run(left, names, known), _run(right, names, adapt_feed(quantized, known)), strict=True)
-        for name, f, q in answers:
-            if not isinstance(f, np.ndarray) or f.dtype.kind != "f":
-                continue
-            if f.shape != np.shape(q):
-                other[name] += 1
-                continue
-            if not f.size:
-                continue
-            f = f.astype(np.float64)
-            difference = f - np.asarray(q, dtype=np.float64)
-            signal[name] += float(np.sum(f**2))
-            noise[name] += float(np.sum(difference**2))
-            largest[name] = max(largest[name], float(np.max(np.abs(difference))))
-    if not count:
+        comparison.run(feed)
+    if not comparison.seconds[0]:
         raise CalibrationError("there is no sample to compare on")
-    return {name: Difference(decibels(signal[name], noise[name]), largest[name], other[name]) for name in names}
+    return comparison.differences()
 
 
 def _session(model: ModelProto, which: str) -> ort.InferenceSession:
@@ -84,5 +122,9 @@ def _session(model: ModelProto, which: str) -> ort.InferenceSession:
 def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
     try:
         return list(session.run(names, feed))
+    except InvalidArgument as error:
+        raise ModelError(
+            f"a model does not take the samples; is the quantized one made from this float model? ({error})"
+        ) from error
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run a model on a sample: {error}") from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import ModelProto, helper
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron
@@ -25,6 +26,7 @@ from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import missing_operator, open_session
 from ..plugin.op_functions import with_definitions
+from .weight_errors import weight_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,29 +46,69 @@ _ALONE = "layer_errors/"
 
 @dataclass(frozen=True)
 class LayerError:
-    """One quantized tensor; both ratios are signal to noise in decibels, infinite where nothing is lost."""
+    """One quantized tensor; ratios are signal to noise in decibels, infinite where nothing is lost.
+
+    ``contrast`` counts what channels say: by channel, the error alone relative to the signal's variance, at most 1; its
+    mean over the channels, in decibels. Values that differ by 1 around 300, or lie beside a channel of 3000, lose to
+    codes what they differ by, long before the tensor loses energy. ``weights`` is what the layer that makes the tensor
+    loses by its weights alone, None where it has none or was not asked. ``clipped`` is the share of the error alone
+    that values beyond the codes make; rounding makes the rest.
+    """
 
     tensor: str
     producer: str
     through: float
     alone: float
+    contrast: float
+    weights: float | None = None
+    clipped: float = 0.0
 
 
 @dataclass
 class _Sums:
+    axis: int
+    compared: bool = False
     signal: float = 0.0
     through: float = 0.0
     alone: float = 0.0
+    clipped: float = 0.0
+    count: int = 0
+    moments: NDArray[Any] | None = None  # by channel: sum of f, of f^2, of squared errors alone
 
     def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
+        self._count_channels(f, alone)
+        self.compared = True
         finite = np.isfinite(f)
         f, q, alone = (part[finite].astype(np.float64) for part in (f, q, alone))
         self.signal += float(f @ f)
         self.through += float((f - q) @ (f - q))
         self.alone += float((f - alone) @ (f - alone))
+        if f.size:
+            beyond = (f < alone.min()) | (f > alone.max())
+            self.clipped += float(np.sum((f - alone)[beyond] ** 2))
+
+    def _count_channels(self, f: NDArray[Any], alone: NDArray[Any]) -> None:
+        rows = [np.moveaxis(np.atleast_1d(part), self.axis if f.ndim else 0, 0) for part in (f, alone)]
+        f, alone = (part.reshape(len(part), -1).astype(np.float64) for part in rows)
+        error = f - alone
+        finite = np.isfinite(f) & np.isfinite(error)
+        f, error = np.where(finite, f, 0.0), np.where(finite, error, 0.0)
+        found = np.stack([f.sum(axis=1), (f**2).sum(axis=1), (error**2).sum(axis=1)])
+        if self.moments is None or self.moments.shape == found.shape:
+            self.count += f.shape[1]
+            self.moments = found if self.moments is None else self.moments + found
 
     def sqnr(self, noise: float) -> float:
         return decibels(self.signal, noise)
+
+    def contrast(self) -> float:
+        if self.moments is None:
+            return self.sqnr(self.alone)
+        total, squares, noise = self.moments
+        variance = squares - total**2 / max(self.count, 1)
+        says = variance > 1e-9 * squares
+        lost = np.minimum(1.0, noise[says] / variance[says])
+        return decibels(1.0, float(lost.mean())) if lost.size else self.sqnr(self.alone)
 
 
 @dataclass
@@ -89,12 +131,14 @@ def layer_errors(
     feeds: Any = None,
     *,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+    weights: bool = False,
 ) -> list[LayerError]:
     """Every tensor that is quantized in ``quantized`` and has its name in ``reference``, worst first.
 
     ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
-    None is one random sample. Of the samples only sums are kept.
+    None is one random sample. Of the samples only sums are kept. With ``weights`` the samples are run once more, by
+    layers with the weights that are stored.
 
     Raises:
         ModelError: the models have no quantized tensor in common.
@@ -124,13 +168,26 @@ def layer_errors(
     watched = codes.to_model()
     _expose(watched, [*probe.ends.values(), *constants.values()])
     _expose(probe.model, [each for name, tensor in probe.tensors.items() for each in (tensor, _ALONE + name)])
-    sums = _run(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
+    register = [custom_ops.register, *libraries]
+    sums = _compared(probe, watched, floats, constants, samples, register)
+    by_weights: dict[str, float] = {}
+    if weights and constants and samples.rewind():
+        by_weights = weight_errors(reference, codes, constants, samples, register)
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(probe.tensors.get(tensor, tensor))
         through, alone = total.sqnr(total.through), total.sqnr(total.alone)
-        found.append(LayerError(tensor, producer.op_type if producer is not None else "", through, alone))
+        op_type = producer.op_type if producer is not None else ""
+        layer = by_weights.get(_layer_of(floats, tensor))
+        clipped = total.clipped / total.alone if total.alone else 0.0
+        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), layer, clipped))
     return sorted(found, key=lambda error: error.through)
+
+
+def _layer_of(floats: Graph, tensor: str) -> str:
+    """The tensor in front of the clamp that makes this one, where one does: layers are fused with theirs."""
+    producer = floats.producer(tensor)
+    return producer.input[0] if producer is not None and producer.op_type in DISCARDING else tensor
 
 
 def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:
@@ -218,6 +275,28 @@ def _session(
         raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
 
 
+def _compared(
+    probe: _Probe,
+    watched: ModelProto,
+    floats: Graph,
+    constants: dict[str, str],
+    samples: Iterable[Feed],
+    libraries: list[Callable[[ort.SessionOptions], object]],
+) -> dict[str, _Sums]:
+    """The sums of the tensors that have one shape in both models.
+
+    Raises:
+        ModelError: none has.
+    """
+    sums = _run(probe, watched, floats, constants, samples, libraries)
+    found = {tensor: total for tensor, total in sums.items() if total.compared}
+    if not found:
+        raise ModelError(
+            "no tensor has the same shape in both models; is the quantized one made from this float model?"
+        )
+    return found
+
+
 def _run(
     probe: _Probe,
     watched: ModelProto,
@@ -229,12 +308,18 @@ def _run(
     left, right = _session(probe.model, libraries, "float"), _session(watched, libraries, "quantized")
     tensors = list(probe.ends)
     names = [each for name in tensors for each in (probe.tensors[name], _ALONE + name)]
-    sums = {tensor: _Sums() for tensor in (*constants, *tensors)}
+    sums = {tensor: _Sums(0) for tensor in constants}
+    for name in tensors:
+        sums[name] = _Sums(1 if len(floats.shape(probe.tensors[name]) or ()) == 4 else -1)
     first = True
     for feed in samples:
         ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
         try:
             wanted, found = left.run(names, feed), right.run(ends, adapt_feed(watched, feed))
+        except InvalidArgument as error:
+            raise ModelError(
+                f"the quantized model does not take the samples; is it made from this float model? ({error})"
+            ) from error
         except Exception as error:
             raise ModelError(f"onnxruntime cannot run the models on a sample: {error}") from error
         for at, tensor in enumerate(tensors):

@@ -32,9 +32,22 @@ def top1(runs: Sequence[Run], samples: Iterable[Labelled]) -> tuple[list[int], i
             continue
         rows += len(labels)
         for number, run in enumerate(runs):
-            scores = _scores(run(feed), labels)
-            right[number] += int(np.sum(np.argmax(scores, axis=1) == labels))
+            right[number] += among_best(run(feed), labels, 1)
     return right, rows
+
+
+def among_best(outputs: Sequence[Any], labels: NDArray[Any], best: int) -> int:
+    """How many rows of the first output that ranks classes have their label among the ``best`` largest entries.
+
+    Raises:
+        CalibrationError: a label is none of the output's classes, or no output ranks classes.
+    """
+    scores = _scores(outputs, labels)
+    rows = np.arange(len(labels))
+    higher = np.sum(scores > scores[rows, labels][:, None], axis=1)
+    # Of equal entries the first counts, as argmax takes it.
+    before = np.sum((scores == scores[rows, labels][:, None]) & (np.arange(scores.shape[1]) < labels[:, None]), axis=1)
+    return int(np.sum(higher + before < best))
 
 
 def _scores(outputs: Sequence[Any], labels: NDArray[Any]) -> NDArray[Any]:

@@ -26,7 +26,7 @@ def model_size(model: ModelProto) -> int:
     """Bytes of the model; of one whose nodes alone protobuf cannot serialize (beyond 2 GB), those of its weights."""
     weights = sum(_length(tensor) for tensor in model.graph.initializer)
     try:
-        return sum(map(len, _ends(model))) + weights
+        return sum(map(len, ends(model))) + weights
     except EncodeError:
         return max(LARGEST_FILE, weights)
 
@@ -34,7 +34,7 @@ def model_size(model: ModelProto) -> int:
 def serialized(model: ModelProto) -> Iterator[bytes]:
     """The bytes of ``SerializeToString`` in parts, no initializer copied: whole, they need as much memory again twice
     (``ByteSize`` too: it serializes)."""
-    head, graph_head, graph_tail, tail = _ends(model)
+    head, graph_head, graph_tail, tail = ends(model)
     sizes = [_length(tensor) for tensor in model.graph.initializer]
     inner = sum(len(_header(INITIALIZER, size)) + size for size in sizes)
     yield head + _header(GRAPH, len(graph_head) + inner + len(graph_tail)) + graph_head
@@ -47,7 +47,7 @@ def serialized(model: ModelProto) -> Iterator[bytes]:
     yield graph_tail + tail
 
 
-def _ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
+def ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
     """What is serialized before the graph, in it before the initializers, in it after them, and after it."""
     head, tail = _split(model, "graph")
     graph_head, graph_tail = _split(model.graph, "initializer")

@@ -17,6 +17,9 @@ class CallOptions(OptionGroup):
     preset: str | None = option(
         None, "A named configuration for what the call leaves alone: ipu_cnn, ipu_transformer, cpu, or a plugin's."
     )
+    activation_types: dict[str, Any] = option(
+        {}, "Types of what nodes of an op type write, such as {'Softmax': 'QBFloat16'}; TensorQuantOverrides win."
+    )
     enable_dpu: bool = option(False, "Quantize for the DPU/NPU: the target ipu_cnn.", key="EnableDPU")
     format: Any = option(None, "The format by key or name, for formats that have no enum member.")
     method: Any = option(None, "The calibration method by key or name, for methods that have no enum member.")
@@ -64,6 +67,9 @@ class CallOptions(OptionGroup):
         needs="ActivationSymmetric",
     )
     self_check: bool = option(True, "Check, load and run the result against the float model before handing it over.")
+    attribution: bool = option(
+        True, "Where the self-check objects to the result, try what helps; this may take as long as the call itself."
+    )
     avoid_saturation: bool = option(
         True,
         "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI).",

@@ -20,6 +20,7 @@ from ..plan import Role
 from ..plan.error_curve import ErrorCurve
 from ..plugin.methods import TensorFacts
 from ..report.progress import Progress
+from ..request.provenance_facts import differences, preparation
 from . import subgraphs
 from .range_file import range_file
 
@@ -79,11 +80,19 @@ def obtain(
     try:
         given.check(model, tensors)
     except CalibrationError as error:
+        if changed := differences(given.made, preparation(call, _opset(model))):
+            raise CalibrationError(
+                f"{path or 'calibration'}: it was made with {changed}; calibrate again, or make them equal"
+            ) from error
         raise CalibrationError(
             f"{path or 'calibration'}: {error}; what prepares the float model (target, include_cle, converters, "
             "preparation switches) must be the same as when it was made"
         ) from error
     return given
+
+
+def _opset(model: ModelProto) -> int:
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
 
 
 def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
@@ -157,6 +166,7 @@ def observe_samples(
             non_finite=call.call.non_finite_samples,
             **engine,
         )
+    found.made = preparation(call, _opset(model))
     if inside.sketches:
         found.fingerprint = artefact.fingerprint(model)
         found.sketches.update(inside.sketches)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from onnx import ModelProto
+
 from ..data_readers import Samples
 from ..emission.emitter import Emitter
 from ..foreign import public
@@ -25,8 +27,6 @@ from . import stages, subgraphs
 from .inputs import libraries_of
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from ..calibration.statistics import Statistics
     from ..plan import Plan
     from ..plan.marks import Marks
@@ -64,7 +64,8 @@ def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings
     call = Call(settings, Ledger.opened(settings))
     graph = stages.prepare(call, stages.normalize(call, stages.load(call)))
     excluded = tuple(dict.fromkeys((*call.request.nodes_to_exclude, *call.ledger.excluded)))
-    followed = replace(settings, request=replace(call.request, nodes_to_exclude=excluded), options=call.options)
+    request = replace(call.request, nodes_to_exclude=excluded)
+    followed = replace(settings, request=request, options=call.options, asked=settings)
     return graph.to_model(), followed
 
 
@@ -108,5 +109,7 @@ def emit(planned: PlannedModel) -> ModelProto:
     """The quantized model, bodies of If, Loop and Scan included; not checked."""
     call, plan = planned.call, planned.plan
     subgraphs.BodyQuantizer(call, planned.statistics).quantize(plan.graph, plan)
+    if isinstance(planned.settings.request.model, ModelProto):
+        stages.remember(call, planned.settings.request.model)
     emitter = Emitter(plan, planned.marks, planned.settings.format.writer(call, plan.graph))
     return stages.finish(call, stages.emit(call, emitter), plan)

@@ -71,6 +71,7 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
                 raise CalibrationError(
                     "Either calibration_data_reader or an existing calibration_cache_path must be provided."
                 )
+            call.ledger.random = True
             call.report.note("calibrated with random data: fit for trying out only, not for deployment")
         else:
             call.report.note("there are no samples: against float the result was measured on random data only")

@@ -58,6 +58,23 @@ def _foreign_type(call: Call, plan: Plan, node: NodeProto) -> str | None:
     return None
 
 
+def _note_exclusions_without_effect(call: Call, plan: Plan) -> None:
+    """A node that the caller leaves float still stands between codes where its neighbours read and write them."""
+    excluded = set(call.request.nodes_to_exclude)
+    for node in plan.graph:
+        tensors = [name for name in (*node.input, *node.output) if name and not plan.graph.is_constant(name)]
+        if node.name not in excluded or not all(plan.fused_end(name) in plan for name in tensors):
+            continue
+        around = [plan.graph.producer(name) for name in node.input if name]
+        around += [reader for name in node.output for reader in plan.graph.consumers(name)]
+        names = dict.fromkeys(other.name for other in around if other is not None and other.name not in excluded)
+        if names:
+            call.note(
+                f"excluding {node.name} ({node.op_type}) alone changes nothing: its tensors have codes for its "
+                f"neighbours; exclude them too: {', '.join(names)}"
+            )
+
+
 def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
     call.report.open_shapes = open_inputs(plan.graph.model)
@@ -74,5 +91,6 @@ def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
         else:
             why = call.refusal(node) or "no float tensor of it can be quantized"
             call.report.left_float[node.name] = f"{node.op_type}: {why}"
+    _note_exclusions_without_effect(call, plan)
     for tensor in plan:
         call.report.types[tensor.name] = str(tensor.kind)

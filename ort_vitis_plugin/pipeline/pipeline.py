@@ -20,8 +20,10 @@ from ..onnx_io.time_limit import time_limit
 from ..options.request import Request
 from ..plan import Plan
 from ..planning.marker import Marker
+from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from . import subgraphs
+from .advice import advise
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .inputs import warn_of_random_data
@@ -33,6 +35,7 @@ from .stages import (
     correct,
     emit,
     finish,
+    keep_on_the_way,
     load,
     make_plan,
     normalize,
@@ -100,9 +103,11 @@ def _quantized(call: Call) -> tuple[ModelProto, Report]:
         spared, _ = quantize_once(again, original, statistics)
         if is_worth_it(call.report, again.report):
             note_spared(again.report, call.report)
+            _advise(again, original, spared, statistics)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)
     note_nothing(call, model)
+    _advise(call, original, model, statistics)
     return external_weights.internalize(model), call.report
 
 
@@ -117,12 +122,14 @@ def quantize_once(
         return check(call, finish(call, model, Plan(graph)), original), Statistics()
     if call.settings.weight_blocks is not None:
         leave_to_blocks(call, graph)
+    keep_on_the_way(call, graph, PREPARED)
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
     corrects = bool(enabled_corrections(call))
     float_graph = Graph(graph.write_back()) if corrects else graph
     graph = simulate(call, graph)
+    keep_on_the_way(call, graph, SIMULATED)
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
     if corrects:
@@ -146,6 +153,12 @@ def note_nothing(call: Call, model: ModelProto) -> None:
     inside = not call.settings.quantizes_bodies and any(node.op_type in call.op_types for node in inner)
     hint = "; what could be lies inside If, Loop or Scan: set extra_options={'EnableSubgraph': True}" if inside else ""
     call.note(f"nothing of the model was quantized{hint}")
+
+
+def _advise(call: Call, original: ModelProto, model: ModelProto, statistics: Statistics) -> None:
+    """Where there is something to object, find out what to change; random data are no ground for it."""
+    if call.call.attribution and call.request.reader is not None and not call.report.verdict.is_good:
+        call.report.verdict.advice = advise(call, original, model, statistics, quantize_once)
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

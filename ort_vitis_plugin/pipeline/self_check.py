@@ -11,18 +11,22 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 from ..custom_ops.qdq_nodes import is_native
-from ..errors import ModelError, QuantizationError, SelfCheckError
+from ..data_readers import adapt_feed
+from ..errors import QuantizationError, SelfCheckError
 from ..graph import Graph
-from ..graph.subgraphs import all_nodes
+from ..measure.answers import answer, float_answers
+from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
-from ..measure.verdict import objection
+from ..measure.output_parts import output_parts
+from ..measure.verdict import judged, objection
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io.checker import check_model
 from ..onnx_io.output_types import state_shapes
 from ..onnx_io.sessions import FAITHFUL, give_back, open_session
+from ..report.verdict import QUANTIZED, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from onnx import ModelProto
@@ -54,11 +58,13 @@ def check_result(
     pairs: ModelProto | None = None,
     adapt: Callable[[Feed], Feed] = lambda feed: feed,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
+    stages: Mapping[str, ModelProto] | None = None,
 ) -> None:
-    """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, and what of it
-    onnxruntime's integer kernels lose on this CPU.
+    """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, what of it
+    onnxruntime's integer kernels lose on this CPU, and the verdict.
 
     Quantized operators run in those kernels at every level: ``pairs`` is the model that says what they should give.
+    ``stages`` are the float models on the way whose function may differ from the original's.
     """
     _check_valid(quantized, original, report)
     libraries = list(libraries)
@@ -77,12 +83,13 @@ def check_result(
     give_back()
     if not feeds:
         return
-    expected = _reference(original, libraries, names, feeds)
+    expected = float_answers(original, libraries, names, feeds)
     give_back()
     open_sizes = open_outputs(original)
+    comparable: dict[str, list[tuple[Any, ...]]] = {}
     for at, name in enumerate(names):
         answered = zip(expected, written, fused, exact, packed, strict=True)
-        rows = [[answer[at] for answer in answers] for answers in answered]
+        rows = [[sample[at] for sample in row] for row in answered]
         rows = [row for row in rows if isinstance(row[0], np.ndarray) and row[0].dtype.kind == "f"]
         for row in rows:
             _check_finite(name, row[0], row[1])
@@ -93,6 +100,52 @@ def check_result(
             report.note(sizes_told(name, rows, same))
         elif alike:
             _compare(name, columns, report)
+            if len(alike) == len(feeds):
+                comparable[name] = columns
+    report.verdict = _verdict(original, comparable, stages or {}, libraries, feeds, report)
+    for each in report.verdict.judgements:
+        if each.objection is not None:
+            report.objections.setdefault(each.name, each.objection)
+
+
+def _verdict(
+    original: ModelProto,
+    comparable: Mapping[str, Sequence[Sequence[NDArray[Any]]]],
+    stages: Mapping[str, ModelProto],
+    libraries: list[Callable[[ort.SessionOptions], object]],
+    feeds: list[Feed],
+    report: Report,
+) -> Verdict:
+    """``comparable`` holds of each output its values in float and quantized, sample by sample."""
+    found: dict[str, Mapping[str, Sequence[NDArray[Any]]]] = {}
+    for stage, model in stages.items():
+        answers = _stage_answers(stage, model, libraries, list(comparable), feeds, report)
+        if answers is not None:
+            found[stage] = answers
+    found[QUANTIZED] = {name: columns[1] for name, columns in comparable.items()}
+    reference = {name: columns[0] for name, columns in comparable.items()}
+    judgements = judged(reference, found, output_parts(original), class_axes(original))
+    return Verdict(judgements, samples=len(feeds))
+
+
+def _stage_answers(
+    stage: str,
+    model: ModelProto,
+    libraries: list[Callable[[ort.SessionOptions], object]],
+    names: list[str],
+    feeds: list[Feed],
+    report: Report,
+) -> dict[str, list[NDArray[Any]]] | None:
+    """{output: its values by sample} of a float model on the way; None where it cannot be run alone."""
+    try:
+        session = open_session(model, libraries, lean=True)
+        answers = [answer(session, names, adapt_feed(model, feed)) for feed in feeds]
+    except Exception as error:
+        report.note(f"what the {stage} model is worth is not known, onnxruntime does not run it: {error}")
+        return None
+    finally:
+        give_back()
+    return {name: [sample[at] for sample in answers] for at, name in enumerate(names)}
 
 
 def _compare(name: str, columns: Sequence[Sequence[NDArray[Any]]], report: Report) -> None:
@@ -137,7 +190,7 @@ def _answers(
     except Exception as error:
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     try:
-        answers = [_run(session, names, feed) for feed in feeds]
+        answers = [answer(session, names, feed) for feed in feeds]
     except QuantizationError:
         raise
     except Exception as error:
@@ -162,38 +215,6 @@ def _has_packed_products(model: ModelProto) -> bool:
             if beside is None or graph.element_type(beside) not in (TensorProto.INT8, TensorProto.UINT8):
                 return True
     return False
-
-
-def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:
-    """Outputs in memory of their own: a view of the session's would keep all of its memory."""
-    return [value.copy() if isinstance(value, np.ndarray) else value for value in session.run(names, feed)]
-
-
-def _reference(
-    original: ModelProto,
-    libraries: Iterable[Callable[[ort.SessionOptions], object]],
-    names: list[str],
-    feeds: list[Feed],
-) -> list[Any]:
-    """What the float model gives: as it came, or else without names of nodes (onnxruntime refuses equal ones) and
-    with basic optimization (without it onnxruntime loses tensors that only a branch reads)."""
-    unnamed = onnx.ModelProto()
-    try:
-        session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, lean=True)
-        return [_run(session, names, feed) for feed in feeds]
-    except QuantizationError:
-        raise
-    except Exception:
-        unnamed.CopyFrom(original)
-        for node in all_nodes(unnamed):
-            node.name = ""
-    try:
-        session = open_session(unnamed, libraries, lean=True)
-        return [_run(session, names, feed) for feed in feeds]
-    except QuantizationError:
-        raise
-    except Exception as error:
-        raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 
 
 def _check_valid(model: ModelProto, original: ModelProto, report: Report) -> None:

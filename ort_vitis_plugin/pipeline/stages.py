@@ -13,16 +13,20 @@ from onnx import ModelProto
 from .. import custom_ops
 from ..calibration.statistics import Statistics
 from ..data_readers import adapt_feed, adapter_to
+from ..emission.provenance import record
 from ..graph import Graph, subgraphs
 from ..onnx_io import external_weights
 from ..onnx_io.load import load_aside
+from ..onnx_io.model_hash import model_hash
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
 from ..plugin.op_functions import define_ops
+from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
+from ..request.provenance_facts import facts
 from ..selection.node_types import NodeTypes
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
@@ -75,10 +79,18 @@ def _tell(call: Call, stage: str, value: object) -> None:
     hook(stage=stage, context=call, value=value, run=call)
 
 
+def remember(call: Call, given: ModelProto) -> None:
+    """Write down which model the caller's is."""
+    call.ledger.float_hash = model_hash(given)
+    call.ledger.metadata = frozenset(entry.key for entry in given.metadata_props)
+
+
 @stage
 def load(call: Call) -> ModelProto:
     """The caller's model, whole and in a message of its own, and the reader of its samples."""
-    model = canonical_form(load_aside(call.request.model))
+    given = load_aside(call.request.model)
+    remember(call, given)
+    model = canonical_form(given)
     if call.call.fix_shapes:
         model = fix_shapes(model, call.call.fix_shapes)
     call.report.float_bytes = model_size(model) + external_weights.size(model)
@@ -203,8 +215,20 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     from .. import __version__
 
     model.producer_name, model.producer_version = "ort_vitis_plugin", __version__
+    record(model, facts(call, __version__), kept=call.ledger.metadata)
     call.report.quantized_bytes = model_size(model) + external_weights.size(model)
+    _note_size(call, plan)
     return model
+
+
+def _note_size(call: Call, plan: Plan) -> None:
+    """Say why a file is no smaller than the float one."""
+    share = call.report.quantized_bytes / max(call.report.float_bytes, 1)
+    if share < 1 or not plan:
+        return
+    keeps = call.format.writer(call, plan.graph).keeps_float_weights(call.weight)
+    why = "this format keeps weights as floats in front of their pairs" if keeps else "a small model gains pairs only"
+    call.note(f"the file has {share:.0%} of the float model's bytes: {why}; devices store codes")
 
 
 @stage
@@ -220,8 +244,25 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             pairs=pairs,
             adapt=partial(adapt_feed, model),
             libraries=[custom_ops.register, register_all(call.libraries)],
+            stages={stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing},
         )
     return model
+
+
+_REACHES = {
+    Stage.NORMALIZE: PREPARED,
+    Stage.PREPARE: PREPARED,
+    Stage.AFTER_CALIBRATION: SIMULATED,
+    Stage.SIMULATE: SIMULATED,
+}
+
+
+def keep_on_the_way(call: Call, graph: Graph, stage: str) -> None:
+    """Keep the float model as it is now, for the verdict and for advice."""
+    if call.call.self_check and (call.ledger.changing.get(stage) or (stage == SIMULATED and call.call.attribution)):
+        kept = ModelProto()
+        kept.CopyFrom(graph.write_back())  # without the large weights, which lie aside
+        call.ledger.on_the_way[stage] = kept
 
 
 def _transform(call: Call, graph: Graph, stage: Stage) -> int:
@@ -235,6 +276,8 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
             done = step(graph, call)
             if done:
                 call.report.transforms[step.key] = call.report.transforms.get(step.key, 0) + done
+                if step.changes_function:
+                    call.ledger.changing.setdefault(_REACHES[stage], []).append(step.key)
             total += done
     call.report.skips.extend(graph.skips)
     graph.skips.clear()

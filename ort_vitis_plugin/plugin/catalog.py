@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ from .manager import BUNDLED, shared_manager
 from .methods import Method
 
 D = TypeVar("D")
+Named = TypeVar("Named", bound=Target | Preset)
 
 
 class Catalog:
@@ -79,15 +80,15 @@ class Catalog:
         return [entry.used for entry in found]
 
     def target(self, name: str) -> Target:
-        return self._named(Target, "target", name)
+        """The target of that name or alias, whatever its case."""
+        return _called(name, self.all(Target)) or self._named(Target, "target", name)
 
     def preset(self, name: str) -> Preset:
-        """The preset of that name; a target without one is its own preset."""
-        known = {preset.name for preset in self.all(Preset)}
-        target = next((target for target in self.all(Target) if target.name == name), None)
-        if name not in known and target is not None:
-            return Preset(name, target.doc, recipe={"Target": name})
-        return self._named(Preset, "preset", name)
+        """The preset of that name or alias, whatever its case; a target without one is its own preset."""
+        known = _called(name, self.all(Preset))
+        if known is None and (target := _called(name, self.all(Target))) is not None:
+            return Preset(target.name, target.doc, recipe={"Target": target.name})
+        return known or self._named(Preset, "preset", name)
 
     def format(self, key: object) -> Format:
         return self._named(Format, "format", key)
@@ -239,6 +240,17 @@ class Catalog:
         """A block in which errors are those of the plugin whose declaration a look-up gave."""
         plugin = next((entry.plugin for entry in self.entries if entry.used is declaration), HOST)
         return faults_of(origin_of(self.manager, plugin), what)
+
+
+def _called(name: str, declared: Sequence[Named]) -> Named | None:
+    """The declaration of that very name, else the one that has it as an alias or in another case."""
+    for known in declared:
+        if known.name == name:
+            return known
+    for known in declared:
+        if name.lower() in {other.lower() for other in (known.name, *known.aliases)}:
+            return known
+    return None
 
 
 def _is_used(entry: Entry, lineage: Collection[str], used: Collection[object], given: Collection[str]) -> bool:

@@ -51,6 +51,7 @@ class Target:
     look them up by it; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
     can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
+    ``aliases`` are other names of it. Case does not count.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Target:
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
     keeps_opset: bool = False
+    aliases: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -73,12 +75,14 @@ class Target:
 @dataclass(frozen=True)
 class Preset:
     """A configuration with a name. ``arguments`` are quantize_static's (format, method, types, per_channel,
-    reduce_range), ``recipe`` options by key, Target among them; what the caller gives wins over both."""
+    reduce_range), ``recipe`` options by key, Target among them; what the caller gives wins over both. ``aliases`` are
+    other names of it; case does not count."""
 
     name: str
     doc: str
     arguments: Mapping[str, object] = field(default_factory=dict)
     recipe: Mapping[str, object] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

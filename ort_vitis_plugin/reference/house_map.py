@@ -20,6 +20,8 @@ FLOORS = (
     "reference",
     "testing",
     "api",
+    "trials",
+    "presets",
     "entry",
     "legacy",
     "compat",

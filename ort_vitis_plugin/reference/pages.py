@@ -12,7 +12,19 @@ from .house_map import house_map
 from .tables import BLOCKS, Block, bundled_catalog
 
 # The pages that carry generated blocks, and which.
-PAGES: dict[str, dict[str, Block]] = {"README.md": BLOCKS, "DESIGN.md": {"map": house_map}}
+_TABLES = {
+    "docs/how-to/plugin.md": ("example", "example-package"),
+    "docs/reference/manual.md": ("manual",),
+    "docs/reference/methods.md": ("formats", "types", "methods"),
+    "docs/reference/options.md": ("options",),
+    "docs/reference/plugin_api.md": ("hooks",),
+    "docs/reference/presets.md": ("presets", "targets"),
+    "docs/reference/steps_and_rules.md": ("transforms", "rules"),
+}
+PAGES: dict[str, dict[str, Block]] = {
+    **{page: {name: BLOCKS[name] for name in names} for page, names in _TABLES.items()},
+    "DESIGN.md": {"map": house_map},
+}
 
 _BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
 

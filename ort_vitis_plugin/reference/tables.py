@@ -1,4 +1,4 @@
-"""The generated tables of README.md: what the plugins declare, as Markdown between markers."""
+"""The generated tables of the documentation: what the plugins declare, as Markdown between markers."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def manual_table(catalog: Catalog, root: Path) -> str:
     lines = []
     for row in rows(catalog, root):
         default = "as documented" if row.as_documented else "missing" if row.found is None else _code(row.found)
-        proofs = [f"[{test.partition('::')[2]}]({test.partition('::')[0]})" for test in row.tests[:2]]
+        proofs = [f"`{test.rpartition('::')[2]}` in `{test.partition('::')[0]}`" for test in row.tests[:2]]
         documented = "not stated" if row.documented == "?" else _code(row.documented)
         lines.append((_code(row.name), documented, default, ", ".join(proofs)))
     return markdown(("name", "documented default", "default here", "proved by"), lines)
@@ -178,6 +178,12 @@ def example_source(catalog: Catalog, root: Path) -> str:
     """The foreign plugin that the tests install and run."""
     source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
     return f"```python\n{source}```\n"
+
+
+def example_package(catalog: Catalog, root: Path) -> str:
+    """The package of that plugin."""
+    source = (root / "tests" / "example_plugin" / "pyproject.toml").read_text(encoding="utf-8")
+    return f"```ini\n{source}```\n"
 
 
 BLOCKS: dict[str, Block] = {
@@ -191,6 +197,7 @@ BLOCKS: dict[str, Block] = {
     "rules": rule_table,
     "hooks": hook_table,
     "example": example_source,
+    "example-package": example_package,
     "manual": manual_table,
 }
 

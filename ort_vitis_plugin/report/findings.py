@@ -8,6 +8,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .verdict import Verdict
+
 if TYPE_CHECKING:
     from ..graph import Skip
     from ..plan import Move
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 class Findings:
     """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
     ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons,
-    ``objections`` outputs to why the result is bad, ``tensors`` names to where their parameters came from. With
-    ``random_data`` all that was measured on random samples."""
+    ``objections`` outputs and parts of them to why the result is bad. With ``random_data`` all that was measured on
+    random samples; ``tensors`` names to where their parameters came from."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Findings:
     fused: dict[str, float] = field(default_factory=dict)
     integer_kernel_loss: dict[str, float] = field(default_factory=dict)
     objections: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict = field(default_factory=Verdict)
     random_data: bool = False
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -63,6 +66,7 @@ class Findings:
         data = asdict(self)
         for key in ("sqnr", "fused", "integer_kernel_loss"):
             data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
+        data["verdict"] = self.verdict.as_dict()
         data["tensors"] = {name: story.as_dict() for name, story in self.tensors.items()}
         return data
 

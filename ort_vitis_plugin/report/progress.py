@@ -1,13 +1,17 @@
-"""A bar on a terminal; nothing elsewhere, and nothing with ORT_VITIS_PROGRESS=0."""
+"""A bar on a terminal, a log record every ten seconds elsewhere; neither with ORT_VITIS_PROGRESS=0."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
 from types import TracebackType
 from typing import Any
+
+log = logging.getLogger(__name__)
+EVERY = 10.0  # seconds between records
 
 
 class Progress:
@@ -15,29 +19,47 @@ class Progress:
 
     def __init__(self, text: str, total: int = 0) -> None:
         self._text, self._total = text, total
-        self._done, self._start = 0, 0.0
+        self._done, self._start, self._said = 0, 0.0, 0.0
         self._bar: Any = None
         self._task: Any = None
+        self._logs = False
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty() and os.environ.get("ORT_VITIS_PROGRESS", "1") != "0":
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
+        self._start = self._said = time.monotonic()
+        if os.environ.get("ORT_VITIS_PROGRESS", "1") == "0":
+            return self
+        if not sys.stderr.isatty():
+            self._logs = True
+            return self
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
 
-            rate = TextColumn("{task.fields[rate]}")
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self._text, total=self._total or None, rate="")
-            self._start = time.perf_counter()
+        rate = TextColumn("{task.fields[rate]}")
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task(self._text, total=self._total or None, rate="")
         return self
 
     def advance(self) -> None:
+        """One step more is done."""
+        self._done += 1
         if self._bar is not None:
-            self._done += 1
-            seconds = max(time.perf_counter() - self._start, 1e-6)
-            self._bar.update(self._task, advance=1, rate=f"{self._done / seconds:.1f}/s")
+            self._bar.update(self._task, advance=1, rate=f"{self._rate():.1f}/s")
+        elif self._logs and time.monotonic() - self._said >= EVERY:
+            self._said = time.monotonic()
+            log.info("%s", self._state())
+
+    def _rate(self) -> float:
+        return self._done / max(time.monotonic() - self._start, 1e-6)
+
+    def _state(self) -> str:
+        done = f"{self._text}: {self._done}"
+        if not self._total:
+            return f"{done} done, {self._rate():.1f}/s"
+        left = (self._total - self._done) / self._rate()
+        return f"{done} of {self._total} done, {self._rate():.1f}/s, {left:.0f} s left"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .device_causes import causes
+from .verdict import STAGES
 
 if TYPE_CHECKING:
     from .device_causes import Cause
@@ -83,12 +84,30 @@ def tables(report: Findings) -> Iterator[Table]:
     if report.placement:
         yield cause_table("Not for the device", causes(report.placement, report.open_shapes))
     if report.sqnr:
-        title = "Against float, on random data" if report.random_data else "Against float"
-        rows = ((name, f"{value:.1f} dB", report.objections.get(name, "")) for name, value in report.sqnr.items())
-        if report.objections:
-            yield table(title, ("output", "#SQNR", "bad because"), rows)
-        else:
-            yield table(title, ("output", "#SQNR"), (row[:2] for row in rows))
+        yield verdict_table(report)
+
+
+def verdict_table(report: Findings) -> Table:
+    """Decibels against float of each output and each part of one, worst first; in between, what the steps left."""
+    judged = report.verdict.judgements
+    stages = [stage for stage in STAGES[:-1] if any(stage in each.sqnr for each in judged)]
+    columns = {f"#{stage}": [_decibels(each.sqnr.get(stage)) for each in judged] for stage in stages}
+    columns["#SQNR"] = [_decibels(each.decibels) for each in judged]
+    if any(each.agreement is not None for each in judged):
+        columns["#same class"] = ["" if each.agreement is None else f"{each.agreement:.0%}" for each in judged]
+    if report.objections:
+        columns["bad because"] = [report.objections.get(each.name, "") for each in judged]
+    rows = [list(row) for row in zip((each.name for each in judged), *columns.values(), strict=True)]
+    told = {each.name for each in judged}
+    for name, value in report.sqnr.items():
+        if name not in told:
+            known = {"#SQNR": _decibels(value), "bad because": report.objections.get(name, "")}
+            rows.append([name, *(known.get(heading, "") for heading in columns)])
+    return table("Against float, on random data" if report.random_data else "Against float", ["output", *columns], rows)
+
+
+def _decibels(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} dB"
 
 
 def show(report: Findings, console: Console | None = None) -> None:
@@ -96,6 +115,8 @@ def show(report: Findings, console: Console | None = None) -> None:
     console = console or wide_console()
     for drawn in tables(report):
         console.print(drawn)
+    for advice in report.verdict.advice[:1]:
+        console.print(f"advice: {advice}", highlight=False, markup=False)
     for text in report.notes:
         console.print(f"note: {text}", highlight=False, markup=False)
     if report.float_bytes:

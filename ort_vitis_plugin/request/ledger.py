@@ -10,6 +10,8 @@ from ..graph.renames import Renames
 from ..report.report import Report
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from ..calibration.statistics import Statistics
     from ..data_readers import Samples
     from .settings import Settings
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ledger:
-    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors;
-    ``float_readers`` read what is float before it is rounded for others; ``stand_ins`` holds op types that a
-    step put in the place of selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of
-    custom-op libraries."""
+    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``float_readers``
+    read what is float before it is rounded for others; ``stand_ins`` holds op types that a step put in the place of
+    selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of custom-op libraries,
+    ``changing`` by stage the steps that changed the float function, and ``on_the_way`` the float models that came of
+    them; ``random`` says that the samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys
+    of its metadata."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -31,6 +35,11 @@ class Ledger:
     samples: Samples | None = None
     statistics: Statistics | None = None
     libraries: list[str] = field(default_factory=list)
+    changing: dict[str, list[str]] = field(default_factory=dict)
+    on_the_way: dict[str, ModelProto] = field(default_factory=dict)
+    random: bool = False
+    float_hash: str = ""
+    metadata: frozenset[str] = frozenset()
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:
@@ -40,5 +49,6 @@ class Ledger:
     def next_answer(self, settings: Settings) -> Ledger:
         """The ledger of a second answer to the same call: it reads the same samples with the same libraries."""
         again = Ledger.opened(settings)
-        again.samples, again.libraries = self.samples, self.libraries
+        again.samples, again.libraries, again.random = self.samples, self.libraries, self.random
+        again.float_hash, again.metadata = self.float_hash, self.metadata
         return again

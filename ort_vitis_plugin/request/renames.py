@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SELECTIONS = ("nodes_to_quantize", "nodes_to_exclude")
 ENDS = ("InputNodes", "OutputNodes")
 OVERRIDES = "TensorQuantOverrides"
+# A pattern for whatever nodes of an op type write.
+OP = "op:"
 
 
 def followed_options(options: Options, renames: Renames) -> Options:

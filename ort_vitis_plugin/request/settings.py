@@ -16,6 +16,7 @@ from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
 from .mixed_types import TypePair, mixed_types
+from .renames import OP, OVERRIDES
 from .weight_blocks import WeightBlocks, weight_blocks
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """One configured request with everything that follows from it; what happens to it is in the ledger."""
+    """One configured request with everything that follows from it; what happens to it is in the ledger.
+
+    ``asked`` are the settings as they were asked for, where names have been followed since.
+    """
 
     request: Request
     catalog: Catalog
@@ -44,6 +48,8 @@ class Settings:
     op_types: frozenset[str]
     mixed: Mapping[str, TypePair] = field(default_factory=dict)
     weight_blocks: WeightBlocks | None = None
+
+    asked: Settings | None = None
 
     @property
     def weights_alone(self) -> bool:
@@ -132,7 +138,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         UnsupportedError: a type does not exist.
     """
     request = _with_preset(_with_types(_configured(request, catalog), catalog), catalog)
-    target = catalog.target(_target_name(request.given))
+    target = _target(request.given, catalog)
     lineage = catalog.lineage(target)
     defaults: dict[str, object] = {}
     for name in reversed(lineage):
@@ -141,6 +147,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
     catalog.check_given(request.given)
     options = option_parser.parse(catalog.options, request.given, defaults)
+    options = _with_types_by_op(options, catalog)
     call = options[CallOptions]
     quant_format = catalog.format(call.format if call.format is not None else request.quant_format)
     base = TypePair(
@@ -175,12 +182,11 @@ def held_by_target(request: Request, catalog: Catalog) -> tuple[Target | None, d
     chosen = _with_preset(request, catalog)
     if all(chosen.given.get(key) in (None, False) for key in ("Target", "EnableDPU")):
         return None, {}
-    target = catalog.target(_target_name(chosen.given))
+    target = _target(chosen.given, catalog)
     held: dict[str, object] = {}
     for name in reversed(catalog.lineage(target)):
         held.update(catalog.target(name).defaults)
-    preset = request.given.get("Preset")
-    if isinstance(preset, str):
+    if isinstance(preset := request.given.get("Preset"), str):
         held.update(catalog.preset(preset).recipe)
     return target, held
 
@@ -194,6 +200,17 @@ def _with_types(request: Request, catalog: Catalog) -> Request:
         if value is not None and option_parser.resolve(key, catalog.options) == option
     }
     return replace(request, **named, default=request.default - named.keys())  # type: ignore[arg-type]
+
+
+def _with_types_by_op(options: Options, catalog: Catalog) -> Options:
+    """ActivationTypes said as TensorQuantOverrides, after what the caller says there."""
+    kinds = options[CallOptions].activation_types
+    if not kinds:
+        return options
+    for op_type, kind in kinds.items():
+        _kind(catalog, f"ActivationTypes[{op_type!r}]", kind)
+    said = {f"{OP}{op_type}": [{"quant_type": kind}] for op_type, kind in kinds.items()}
+    return options.changed({OVERRIDES: {**said, **(options.get(OVERRIDES) or {})}})
 
 
 def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:
@@ -250,10 +267,11 @@ def _kind(catalog: Catalog, argument: str, value: object) -> QType:
         raise UnsupportedError(f"{argument}: {error}") from error
 
 
-def _target_name(given: Mapping[str, object]) -> str:
-    target, enable_dpu = given.get("Target"), is_same(given.get("EnableDPU"), True)
-    if target is not None and not isinstance(target, str):
-        raise UnknownNameError(f"Target takes the name of a target, not {target!r}")
-    if enable_dpu and target is not None and target != "ipu_cnn":
-        raise OptionError(f"enable_dpu=True means the target ipu_cnn, but Target is {target!r}; give one of them")
-    return target or ("ipu_cnn" if enable_dpu else "cpu")
+def _target(given: Mapping[str, object], catalog: Catalog) -> Target:
+    name, enable_dpu = given.get("Target"), is_same(given.get("EnableDPU"), True)
+    if name is not None and not isinstance(name, str):
+        raise UnknownNameError(f"Target takes the name of a target, not {name!r}")
+    target = catalog.target(name or ("ipu_cnn" if enable_dpu else "cpu"))
+    if enable_dpu and target.name != "ipu_cnn":
+        raise OptionError(f"enable_dpu=True means the target ipu_cnn, but Target is {name!r}; give one of them")
+    return target

@@ -14,11 +14,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, UnknownNameError
+from ..request.renames import OP
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-OP, TENSOR, REGEX, GLOB = "op:", "tensor:", "re:", ""
+TENSOR, REGEX, GLOB = "tensor:", "re:", ""
 SHOWN = 3
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..errors import UnknownNameError, suggest
 from ..graph.op_sets import MOVES
 from ..request.mixed_types import OPTION, TypePair
-from .name_patterns import OP, TENSOR, Pattern, no_hit, parsed
+from ..request.renames import OP
+from .name_patterns import TENSOR, Pattern, no_hit, parsed
 
 if TYPE_CHECKING:
     from onnx import NodeProto

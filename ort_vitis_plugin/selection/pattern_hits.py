@@ -13,8 +13,8 @@ from onnx import TensorProto
 
 from ..errors import OptionError
 from ..graph import inner_nodes
-from ..request.renames import OVERRIDES, SELECTIONS
-from .name_patterns import GLOB, OP, TENSOR, Pattern, no_hit, parsed
+from ..request.renames import OP, OVERRIDES, SELECTIONS
+from .name_patterns import GLOB, TENSOR, Pattern, no_hit, parsed
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -113,7 +113,7 @@ def resolve_tensors(graph: Graph, call: Call) -> None:
     """Let patterns among the keys of TensorQuantOverrides stand for the tensors that they hit.
 
     A pattern hits tensors that are computed or fed; constants too where it begins with ``tensor:`` or ``re:``. A name
-    goes before a pattern.
+    goes before a pattern, a pattern before the option ActivationTypes, which need not hit anything.
 
     Raises:
         UnknownNameError: a pattern hits nothing that is left.
@@ -121,17 +121,24 @@ def resolve_tensors(graph: Graph, call: Call) -> None:
     """
     overrides: Mapping[str, Any] = call.overrides
     said: dict[str, str] = {}
-    for text, pattern in _tensor_patterns(graph, call).items():
-        hit = list(_tensors(pattern, graph))
-        if not hit:
+    by_op_type = _by_op_type(call)
+    for text, pattern in sorted(_tensor_patterns(graph, call).items(), key=lambda item: item[0] in by_op_type):
+        hit = [name for name in _tensors(pattern, graph) if text not in by_op_type or name not in said]
+        if not hit and text not in by_op_type:
             raise no_hit(pattern, OVERRIDES, "tensor that is left when the model is prepared", _all_tensors(graph))
-        call.report.patterns[f"{OVERRIDES} {text}"] = hit
+        if hit:
+            call.report.patterns[f"{OVERRIDES} {text}"] = hit
         for name in hit:
             if name not in overrides and overrides[said.setdefault(name, text)] != overrides[text]:
                 raise OptionError(
                     f"{OVERRIDES}: {said[name]!r} and {text!r} say different things of {name}; name it itself"
                 )
         graph.renames.tensor(text, *(name for name in hit if name not in overrides))
+
+
+def _by_op_type(call: Call) -> frozenset[str]:
+    """The keys of TensorQuantOverrides that the option ActivationTypes stands for."""
+    return frozenset(f"{OP}{op_type}" for op_type in call.call.activation_types)
 
 
 def _tensor_patterns(graph: Graph, call: Call) -> dict[str, Pattern]:
@@ -143,8 +150,8 @@ def _tensor_patterns(graph: Graph, call: Call) -> dict[str, Pattern]:
 
 def _check_tensors(graph: Graph, call: Call) -> None:
     """A pattern that hits nothing of the caller's model is told before any work."""
-    for pattern in _tensor_patterns(graph, call).values():
-        if not any(_tensors(pattern, graph)):
+    for text, pattern in _tensor_patterns(graph, call).items():
+        if text not in _by_op_type(call) and not any(_tensors(pattern, graph)):
             known = [node.op_type for node in graph] if pattern.kind == OP else _all_tensors(graph)
             raise no_hit(pattern, OVERRIDES, "tensor", known)
 

@@ -90,6 +90,7 @@ IPU_CNN = Target(
     check=check,
     placement=placement,
     keeps_opset=True,
+    aliases=("npu_cnn",),
 )
 
 IPU_CNN_PRESET = Preset(
@@ -102,4 +103,5 @@ IPU_CNN_PRESET = Preset(
         "weight_type": QuantType.QInt8,
     },
     recipe={"Target": "ipu_cnn"},
+    aliases=("npu_cnn",),
 )

@@ -27,6 +27,7 @@ IPU_TRANSFORMER = Target(
     op_types=PRODUCTS,
     keeps_opset=True,
     own_parameters=True,
+    aliases=("npu_transformer",),
 )
 
 IPU_TRANSFORMER_PRESET = Preset(
@@ -34,4 +35,5 @@ IPU_TRANSFORMER_PRESET = Preset(
     "The configuration for transformers on the NPU: int8 by int8, float scales, products of matrices alone.",
     arguments=DEFAULTS,
     recipe={"Target": "ipu_transformer"},
+    aliases=("npu_transformer",),
 )

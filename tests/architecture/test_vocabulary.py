@@ -14,8 +14,6 @@ PACKAGES = {folder.name: folder for folder in (ROOT / "ort_vitis_plugin", *sorte
 
 # Names that stand twice, each with why it is the same thing, or a name that is not ours to choose.
 SAME_THING = {
-    "add": "every verb of the command line declares itself by it",
-    "run": "every verb of the command line answers by it",
     "main": "what a script does when it is run: the command line, and the training of the demo",
     "prepare": "the stage within a call, and the same stage called alone through api",
     "emit": "the stage within a call, and the same stage called alone through api",

@@ -1,7 +1,7 @@
 """Python runs the sitecustomize on its path before anything else: a client has us imported wherever it starts Python.
 
 ``ort-vitis run`` puts this folder first on PYTHONPATH, which processes inherit. Whoever wants onnxruntime imports it,
-and we follow right behind its quantization package; names of older packages are there from the start.
+and we follow right behind its quantization package; names of older packages are there when one is first imported.
 """
 # SPDX-License-Identifier: MIT
 
@@ -54,9 +54,23 @@ def _run_the_next_one() -> None:
         spec.loader.exec_module(module_from_spec(spec))
 
 
-sys.meta_path.insert(0, Behind())
-_run_the_next_one()
-if names := os.environ.get("ORT_VITIS_NAMES"):
-    from ort_vitis_plugin.compat import install
+class OnFirstUse(MetaPathFinder):
+    """Serves the names of older packages when one of them is imported; until then they cost nothing."""
 
-    install(*names.split(","))
+    def __init__(self, packages: list[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, fullname: str, path: object = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] not in self.packages:
+            return None
+        sys.meta_path.remove(self)
+        from ort_vitis_plugin.compat import install
+
+        install(*self.packages)
+        return find_spec(fullname)
+
+
+_run_the_next_one()
+sys.meta_path.insert(0, Behind())
+if names := os.environ.get("ORT_VITIS_NAMES"):
+    sys.meta_path.insert(0, OnFirstUse(names.split(",")))

@@ -126,7 +126,7 @@ def test_the_file_is_what_counts(tmp_path: Path) -> None:
 def test_without_the_path_the_ranges_are_the_same(tmp_path: Path) -> None:
     with_file = ours(tmp_path / "ranges.json", feeds())
     without = quantize_static(network(), None, feeds(), calibrate_method=CalibrationMethod.MinMax, **TYPES).model
-    assert content(with_file) == content(without)
+    assert with_file.graph == without.graph
 
 
 def test_what_averages_the_samples(tmp_path: Path) -> None:

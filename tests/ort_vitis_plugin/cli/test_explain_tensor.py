@@ -42,5 +42,5 @@ def test_a_tensor_of_a_float_node_says_why(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_unknown_tensor_is_an_error_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain-tensor", str(data.model_path()), "logit"]) == 1
+    assert main(["explain-tensor", str(data.model_path()), "logit"]) == 2
     assert "no tensor 'logit'; did you mean logits" in capsys.readouterr().err

@@ -67,7 +67,6 @@ REFUSED = {
     "fix-shape dynamic.onnx -o q.onnx --fix-shape x=1,3,8,a": "--fix-shape takes INPUT=1,3,224,224",
     "fix-shape dynamic.onnx -o q.onnx --fix-dim N=1 N=2": "--fix-dim N=2 contradicts N=1",
     "fix-shape dynamic.onnx -o q.onnx --fix-dim M=1": "no open dimension 'M'",
-    "fix-shape dynamic.onnx --fix-dim N=1": "say where to write the model: -o OUT",
     "forecast dynamic.onnx --fix-shape y=1,3,8,8": "no input 'y' (x)",
     "quantize dynamic.onnx -o q.onnx --fix-shape x=1,3,8": "has 3 sizes, but the input has 4",
 }

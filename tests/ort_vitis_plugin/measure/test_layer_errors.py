@@ -21,6 +21,7 @@ from ort_vitis_plugin import (
     quantize_static,
 )
 from ort_vitis_plugin.data_readers import Feed
+from ort_vitis_plugin.entry.quantize_static import prepared
 from ort_vitis_plugin.errors import CalibrationError, ModelError
 from ort_vitis_plugin.measure.evaluate import compare
 from ort_vitis_plugin.measure.layer_errors import LayerError, layer_errors
@@ -187,3 +188,46 @@ def test_a_model_that_does_not_load_is_a_typed_error() -> None:
     next(node for node in broken.graph.node if node.op_type == "Conv").domain = "other.domain"
     with pytest.raises(ModelError, match="cannot load the quantized model"):
         errors(broken)
+
+
+def test_weights_alone_are_told_by_layer() -> None:
+    reference = prepared(networks.network("digits"), **NPU_CNN)
+    found = layer_errors(reference, quantized(), networks.digits("digits", 4, 0).calibration, weights=True)
+    told = {error.tensor: error.weights for error in found if error.weights is not None}
+    assert len(told) > 4
+    assert all(20 < value < 80 for value in told.values())
+    assert {error.weights for error in errors(quantized())} == {None}
+
+
+def test_a_spoilt_weight_shows_in_its_layer_alone() -> None:
+    spoilt = ModelProto()
+    spoilt.CopyFrom(quantized())
+    weight = next(each for each in spoilt.graph.initializer if each.data_type == 3 and len(each.dims) == 4)
+    codes = numpy_helper.to_array(weight).copy()
+    codes[0] = -codes[0]
+    weight.CopyFrom(numpy_helper.from_array(codes, weight.name))
+    feeds, reference = networks.digits("digits", 4, 0).calibration, prepared(networks.network("digits"), **NPU_CNN)
+    whole, bad = (
+        {
+            each.tensor: each.weights
+            for each in layer_errors(reference, model, feeds, weights=True)
+            if each.weights is not None
+        }
+        for model in (quantized(), spoilt)
+    )
+    assert sum(bad[name] < whole[name] - 10 for name in whole) == 1
+
+
+def test_what_lies_beyond_the_codes_is_told_apart_from_rounding() -> None:
+    spoilt = ModelProto()
+    spoilt.CopyFrom(quantized())
+    pairs = [node for node in spoilt.graph.node if node.op_type == "QuantizeLinear"]
+    victim = pairs[len(pairs) // 2]
+    for initializer in spoilt.graph.initializer:
+        if initializer.name == victim.input[1]:
+            scale = numpy_helper.to_array(initializer) / np.float32(64)
+            initializer.CopyFrom(numpy_helper.from_array(np.asarray(scale), initializer.name))
+    tensor = victim.name.removesuffix("_QuantizeLinear")
+    before, after = ({each.tensor: each.clipped for each in errors(model)} for model in (quantized(), spoilt))
+    assert before[tensor] < 0.6
+    assert after[tensor] > 0.99

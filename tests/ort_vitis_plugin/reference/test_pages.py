@@ -17,13 +17,15 @@ NAMES = {name for blocks in PAGES.values() for name in blocks}
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with pages of empty blocks, the example plugin, and one file of the house."""
-    source = "tests/example_plugin/ort_vitis_tiny_chip.py"
-    (tmp_path / source).parent.mkdir(parents=True)
-    (tmp_path / source).write_text((ROOT / source).read_text())
+    (tmp_path / "tests" / "example_plugin").mkdir(parents=True)
+    for name in ("ort_vitis_tiny_chip.py", "pyproject.toml"):
+        source = Path("tests", "example_plugin", name)
+        (tmp_path / source).write_text((ROOT / source).read_text())
     (tmp_path / "ort_vitis_plugin").mkdir()
     (tmp_path / "ort_vitis_plugin" / "errors.py").write_text('"""What goes wrong."""\n')
     for page, blocks in PAGES.items():
         empty = "".join(f"<!-- begin: {name} -->\n<!-- end: {name} -->\n" for name in blocks)
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / page).write_text(f"# before\n{empty}after\n")
     return tmp_path
 
@@ -35,15 +37,15 @@ def test_docs_writes_once_and_checks(checkout: Path, capsys: pytest.CaptureFixtu
     assert set(write_blocks(checkout)) == NAMES
     assert main(["docs", "--check", "--root", str(checkout)]) == 0
     assert write_blocks(checkout) == []
-    text = (checkout / "README.md").read_text()
+    text = (checkout / "docs" / "reference" / "options.md").read_text()
     assert text.startswith("# before\n")
     assert text.endswith("after\n")
 
 
 def test_a_removed_block_is_stale(checkout: Path) -> None:
     write_blocks(checkout)
-    readme = checkout / "README.md"
-    readme.write_text(readme.read_text().replace("<!-- begin: rules -->", ""))
+    page = checkout / "docs" / "reference" / "steps_and_rules.md"
+    page.write_text(page.read_text().replace("<!-- begin: rules -->", ""))
     assert stale_blocks(checkout) == ["rules"]
 
 

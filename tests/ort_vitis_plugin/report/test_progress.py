@@ -45,3 +45,22 @@ def test_nothing_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, io.StringIO()) == ""
     monkeypatch.setenv("ORT_VITIS_PROGRESS", "0")
     assert shown(monkeypatch, Terminal()) == ""
+
+
+def test_elsewhere_a_record_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from ort_vitis_plugin.report import progress
+
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    monkeypatch.delenv("ORT_VITIS_PROGRESS", raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    caplog.set_level("INFO")
+    with Progress("calibration samples", 60) as stage:
+        for _ in range(60):
+            now += 1.0
+            stage.advance()
+    assert [record.name for record in caplog.records] == ["ort_vitis_plugin.report.progress"] * 6
+    assert caplog.messages[0] == "calibration samples: 10 of 60 done, 1.0/s, 50 s left"
+    assert caplog.messages[5] == "calibration samples: 60 of 60 done, 1.0/s, 0 s left"

@@ -1,0 +1,62 @@
+"""An output ranks classes where a Softmax makes it, or a product of matrices writes one row of them per sample or step.
+
+Whoever reads it takes the largest entry, so its agreement with float counts beside its decibels.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from ..graph import Graph, attribute
+from ..graph.nodes import DEFAULT_DOMAINS
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+RANKING = frozenset({"LogSoftmax", "Softmax"})
+PRODUCTS = frozenset({"Gemm", "MatMul"})
+PASSED = frozenset({"Add", "Cast", "Identity", "Reshape", "Squeeze", "Flatten"})
+SEQUENCE_CLASSES = 10  # of fewer columns in a row per step, a product may as well write coordinates
+
+
+def class_axes(model: ModelProto) -> dict[str, int]:
+    """{output: the axis along which it ranks classes} of the float model's outputs that look so.
+
+    Two axes of which the second has several entries are rows of classes; so are three or more behind a Softmax, or
+    behind a product of matrices with ten columns at least.
+    """
+    graph = Graph(model, copy=False)
+    if any(graph.shape(output) is None for output in graph.outputs):
+        graph = Graph(onnx.shape_inference.infer_shapes(model, data_prop=True), copy=False)
+    return {output: axis for output in graph.outputs if (axis := _axis(graph, output)) is not None}
+
+
+def _axis(graph: Graph, output: str) -> int | None:
+    shape = graph.shape(output) or ()
+    if len(shape) == 2:
+        return 1 if shape[1] != 1 else None
+    if len(shape) < 3:
+        return None
+    tensor, order = output, list(range(len(shape)))
+    while (node := graph.producer(tensor)) is not None and node.domain in DEFAULT_DOMAINS:
+        if node.op_type in RANKING:
+            axis = int(attribute(node, "axis", -1)) % len(shape)
+            return order.index(axis)
+        if node.op_type in PRODUCTS:
+            size = shape[order.index(len(shape) - 1)]
+            return order.index(len(shape) - 1) if isinstance(size, int) and size >= SEQUENCE_CLASSES else None
+        if node.op_type == "Transpose":
+            permutation = [int(axis) for axis in attribute(node, "perm", range(len(shape))[::-1])]
+            order = [permutation[axis] for axis in order]
+        elif node.op_type not in PASSED:
+            return None
+        computed = [name for name in node.input if graph.array(name) is None]
+        if len(computed) != 1:
+            return None
+        tensor = computed[0]
+        if len(graph.shape(tensor) or ()) != len(shape):
+            return None
+    return None

@@ -1,0 +1,2 @@
+"""Many configurations tried on one calibration, and the best of them."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,158 @@
+"""One calibration per prepared model serves all trials; what chooses ranges and what judges are different samples."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import time
+import warnings
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..calibration.fingerprint import fingerprint
+from ..data_readers import CalibrationData, RandomDataReader, Samples
+from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for
+from ..errors import CalibrationError, QuantizationError
+from ..measure.judge import Judge
+from ..onnx_io.load import load_model
+from ..onnx_io.sessions import register_all
+from ..pipeline.canonical_form import canonical_form
+from ..plugin.declarations import Stage
+from ..request.change import OPTIONS, changed_keywords
+from .scores import score_of
+from .trial import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto
+
+    from ..calibration import Calibration
+    from ..data_readers import Feed
+    from ..report.report import Result
+    from .scores import Metric
+    from .trial import Configuration
+
+MOST_SAMPLES = 256  # that trials read; the final call reads all
+TRYING = {OPTIONS: {"SelfCheck": False}}
+
+
+class Split(NamedTuple):
+    """Samples that choose ranges, and samples with their labels that judge."""
+
+    choosing: list[Feed]
+    judging: list[Feed]
+    labels: list[NDArray[Any] | None]
+    is_held_out: bool
+
+    def all(self) -> list[Feed]:
+        """All samples, in the order in which they were."""
+        if not self.is_held_out:
+            return self.choosing
+        found: list[Feed] = [*self.choosing, *self.judging]
+        found[::2], found[1::2] = self.choosing, self.judging
+        return found
+
+
+def split_of(data: Any, model: ModelProto) -> Split:
+    """Every second sample judges; one alone does both.
+
+    Raises:
+        CalibrationError: there is no sample.
+    """
+    labels: list[NDArray[Any] | None]
+    if isinstance(data, CalibrationData):
+        pairs = list(islice(data.bound_to(model).labelled(), MOST_SAMPLES))
+        feeds, labels = [feed for feed, _ in pairs], [label for _, label in pairs]
+    else:
+        samples = Samples(RandomDataReader(model) if data is None else data, model)
+        samples.rewind()
+        feeds = list(islice(samples, MOST_SAMPLES))
+        labels = [None] * len(feeds)
+    if not feeds:
+        raise CalibrationError("there is no sample to choose and judge by")
+    if len(feeds) == 1:
+        return Split(feeds, feeds, labels, False)
+    return Split(feeds[::2], feeds[1::2], labels[1::2], True)
+
+
+class Bench:
+    """Tries configurations of one float model on the same samples."""
+
+    def __init__(
+        self, model: ModelProto | str | Path, split: Split, metric: Metric, libraries: Iterable[str] = ()
+    ) -> None:
+        self.model, self.split = load_model(model), split
+        self.judge = Judge(canonical_form(self.model), split.judging, [register_all(libraries)])
+        self._score = score_of(metric, self.judge, split.labels)
+        self._calibrations: dict[str, Calibration] = {}
+        self._last: tuple[str, Result] | None = None
+        self._simulated: dict[str, int] = {}
+
+    def quantized(self, configuration: Configuration) -> Result:
+        """What the configuration gives with ranges of the choosing samples; of the last one it is remembered.
+
+        Raises:
+            QuantizationError: the configuration is refused, or fails.
+        """
+        trial = Trial("", configuration)
+        if self._last is None or self._last[0] != trial.key:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = quantize_static(
+                    self.model,
+                    None,
+                    self.split.choosing,
+                    calibration=self._calibration(configuration),
+                    **changed_keywords(configuration, TRYING),
+                )
+            self._last = trial.key, found
+        return self._last[1]
+
+    def tried(self, what: str, configuration: Configuration, first: Trial | None = None) -> Trial:
+        """The row of a trial; one that is refused, or whose metric fails, is a row with its reason."""
+        start = time.perf_counter()
+        try:
+            result = self.quantized(configuration)
+            shifts = "PowerOfTwo" in result.report.configuration.get("method", "")
+            score = self._score(result.model, self.judge.session(result.model, twin=shifts))
+        except QuantizationError as error:
+            seconds = time.perf_counter() - start
+            return Trial(what, configuration, seconds=seconds, failure=" ".join(str(error).split()))
+        gain = None if first is None or first.score is None else score - first.score
+        return Trial(
+            what,
+            configuration,
+            score,
+            gain,
+            self._on_device(result, configuration),
+            result.report.quantized_bytes,
+            time.perf_counter() - start,
+        )
+
+    def on_device(self, configuration: Configuration) -> dict[str, str]:
+        """Quantized nodes that the device takes, with their op types."""
+        report = self.quantized(configuration).report
+        return {name: op_type for name, op_type in report.quantized.items() if name not in report.placement}
+
+    def _on_device(self, result: Result, configuration: Configuration) -> int:
+        """Their number. What a step simulated in the first trial, and the file no longer says, does not count: the
+        device computes it otherwise."""
+        settings = settings_for(**configuration)
+        off = 0
+        for step in settings.catalog.steps(Stage.SIMULATE, settings.lineage):
+            count = self._simulated.setdefault(step.key, result.report.transforms.get(step.key, 0))
+            switched = step.option is None or settings.switched_on(step.option)
+            off += 0 if settings.enabled(step) and switched else count
+        return max(0, len(result.report.quantized.keys() - result.report.placement.keys()) - off)
+
+    def reference(self, configuration: Configuration) -> ModelProto:
+        """The float model as the configuration prepares it."""
+        return prepared(self.model, **configuration)
+
+    def _calibration(self, configuration: Configuration) -> Calibration:
+        digest = fingerprint(prepared(self.model, **configuration))
+        if digest not in self._calibrations:
+            self._calibrations[digest] = calibrate(self.model, self.split.choosing, **configuration)
+        return self._calibrations[digest]

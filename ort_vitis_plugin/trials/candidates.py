@@ -1,0 +1,201 @@
+"""What is worth a trial, from switches that cost nothing on the device to single nodes that leave it.
+
+Every phase is asked anew for the best configuration of the moment, and gives changes of it.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..entry.quantize_static import settings_for
+from ..errors import QuantizationError
+from ..graph import Graph
+from ..graph.op_sets import MOVES
+from ..measure.layer_errors import layer_errors
+from ..options.host_options import CallOptions
+from ..pipeline.advice import is_bias, nodes_around
+from ..pipeline.validation import check_request
+from ..plugin.declarations import Stage, Transform
+from ..plugin.entries import full_name
+from ..plugin.methods import Method
+from ..request.change import OPTIONS, changed_keywords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..request.change import Change
+    from ..request.settings import Settings
+    from .bench import Bench
+    from .trial import Configuration
+
+ACTIVATIONS = ("QUInt8", "QInt8", "QInt16")
+PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+REGIONS = 6  # at most, in the first cut
+SINGLES = 8
+
+
+class Candidate(NamedTuple):
+    """A change of the best configuration, in words and as keyword arguments."""
+
+    what: str
+    change: Change
+
+
+def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Each rewrite that did something, switched off."""
+    settings, done = _settings(best), bench.quantized(best).report.transforms
+    for step in settings.catalog.all(Transform):
+        if step.option is not None and step.stage is not Stage.NORMALIZE and done.get(step.key):
+            yield Candidate(f"{step.key} off", {OPTIONS: {step.option.key: False}})
+
+
+def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Equalization, corrections, and all of them together."""
+    settings = _settings(best)
+    keys = [] if settings.options[CallOptions].include_cle else ["IncludeCLE"]
+    for each in settings.catalog.corrections(settings.lineage):
+        if each.option is not None and not settings.options[each.option.key] and settings.switched_on(each.option):
+            keys.append(each.option.key)
+    for size in {1, len(keys)} - {0}:
+        for chosen in combinations(keys, size):
+            yield Candidate(" and ".join(chosen), {OPTIONS: dict.fromkeys(chosen, True)})
+
+
+def ranges(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Other methods, other types of activations, scales by channel."""
+    settings = _settings(best)
+    for method in settings.catalog.all(Method):
+        if method.key != settings.method.key:
+            yield Candidate(f"method {full_name(method.key)}", {"calibrate_method": method.key})
+    for kind in ACTIVATIONS:
+        if kind != str(settings.activation):
+            yield Candidate(f"activations {kind}", {"activation_type": kind})
+    if not settings.request.per_channel:
+        yield Candidate("weights by channel", {"per_channel": True})
+
+
+def products(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Products of matrices alone: sums, norms and squashing functions carry the outliers of transformers."""
+    counts = _op_types(bench, best)
+    found = [op_type for op_type in PRODUCTS if counts[op_type]]
+    for chosen in dict.fromkeys([tuple(found), *((each,) for each in reversed(found))]):
+        if 0 < len(chosen) < len(counts):
+            yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
+
+
+def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Each op type left float, the rarest first."""
+    for op_type, _ in sorted(_op_types(bench, best).items(), key=lambda item: (item[1], item[0])):
+        yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
+
+
+def _op_types(bench: Bench, best: Configuration) -> Counter[str]:
+    """Those of quantized nodes, as the prepared float model has them."""
+    quantized = bench.quantized(best).report.quantized
+    return Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
+
+
+def ends(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """What lies between the last product of matrices and the worst parts."""
+    result = bench.quantized(best)
+    graph = Graph(bench.reference(best), copy=False)
+    judged = bench.judge.judgements(result.model)
+    names: dict[str, None] = {}
+    for each in judged:
+        tensors = [each.tensor]
+        found: dict[str, None] = {}
+        while tensors:
+            node = graph.producer(tensors.pop())
+            if node is not None and node.op_type not in PRODUCTS and node.name not in found:
+                found[node.name] = None
+                tensors.extend(name for name in node.input if not graph.is_constant(name))
+        chosen = [name for name in found if name in result.report.quantized and name not in names]
+        names.update(dict.fromkeys(chosen))
+        if chosen:
+            yield Candidate(f"end of {each.name} float", {"nodes_to_exclude": chosen})
+            nodes = {node.name: node for node in graph}
+            near = next((name for name in chosen if nodes[name].op_type not in MOVES), None)
+            if near is not None and len(chosen) > 1:
+                yield Candidate(f"{near} float", {"nodes_to_exclude": [near]})
+
+
+def regions(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Stretches of the network between its cut points, each left float."""
+    report = bench.quantized(best).report
+    graph = Graph(bench.reference(best), copy=False)
+    for names in _stretches(graph, set(report.quantized)):
+        yield Candidate(f"{names[0]} to {names[-1]} float", {"nodes_to_exclude": names})
+
+
+def halves(what: str, names: Sequence[str]) -> Iterator[Candidate]:
+    """A stretch that helped, cut in two."""
+    middle = len(names) // 2
+    for part in (list(names[:middle]), list(names[middle:])):
+        if part:
+            yield Candidate(f"{part[0]} to {part[-1]} float", {"nodes_to_exclude": part})
+
+
+def singles(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """The tensors that lose most by themselves, each left float with the nodes around it."""
+    graph = Graph(bench.reference(best), copy=False)
+    for tensor in worst_tensors(bench, best)[:SINGLES]:
+        names = nodes_around(graph, tensor)
+        yield Candidate(f"tensor {tensor} float", {"nodes_to_exclude": names})
+
+
+def worst_tensors(bench: Bench, best: Configuration) -> list[str]:
+    """Quantized tensors, weights too and biases not, those that lose most of what they say first."""
+    reference = bench.reference(best)
+    errors = layer_errors(
+        reference, bench.quantized(best).model, bench.split.judging, libraries=bench.judge.libraries[1:]
+    )
+    graph = Graph(reference, copy=False)
+    found = [each for each in errors if not is_bias(graph, each.tensor)]
+    return [each.tensor for each in sorted(found, key=lambda each: each.contrast)]
+
+
+def is_refused(best: Configuration, change: Change) -> bool:
+    """Whether target, format or an option refuses the change before any work."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            check_request(_settings(changed_keywords(best, change)))
+    except QuantizationError:
+        return True
+    return False
+
+
+def _settings(configuration: Configuration) -> Settings:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return settings_for(**configuration)
+
+
+def _stretches(graph: Graph, quantized: set[str]) -> list[list[str]]:
+    """Quantized nodes in order, cut where one tensor alone leads on, and joined to few stretches of like length."""
+    order = graph.sorted()
+    last: dict[str, int] = {}
+    for number, node in enumerate(order):
+        last.update((name, number) for name in node.input if name and not graph.is_constant(name))
+    pieces: list[list[str]] = [[]]
+    live: set[str] = set(graph.inputs)
+    for number, node in enumerate(order):
+        live |= set(node.output)
+        live = {name for name in live if last.get(name, -1) > number or name in graph.outputs}
+        if node.name in quantized:
+            pieces[-1].append(node.name)
+        if len(live) == 1 and pieces[-1]:
+            pieces.append([])
+    pieces = [piece for piece in pieces if piece]
+    size = max(1, -(-sum(map(len, pieces)) // REGIONS))
+    joined: list[list[str]] = []
+    for piece in pieces:
+        if joined and len(joined[-1]) + len(piece) <= size:
+            joined[-1] += piece
+        else:
+            joined.append(list(piece))
+    return joined

@@ -1,0 +1,165 @@
+"""A page is valid, whole without a network, usable without a mouse, and shows what the call found."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.entry.report_data import report_data
+from ort_vitis_plugin.report.page import TEMPLATE, blocks, distribution_path, error_lines, page
+from tests.models import networks
+from tests.zoo.configurations import NPU_CNN
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+TRIALS = [
+    {
+        "what": name,
+        "configuration": {},
+        "score": score,
+        "gain": None,
+        "on_device": 3,
+        "size": 10,
+        "seconds": 0.1,
+        "failure": "",
+    }
+    for name, score in (("<first>", 1.5), ("second", None))
+]
+
+
+@cache
+def data() -> dict[str, Any]:
+    result = quantize_static(networks.network("digits"), None, networks.reader("digits", 8), **NPU_CNN)
+    return report_data(networks.network("digits"), result, networks.reader("digits", 8), TRIALS, **NPU_CNN)
+
+
+@cache
+def drawn() -> str:
+    pytest.importorskip("jinja2")
+    return page(data(), "Digits <1>")
+
+
+def test_the_data_keep_to_their_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(TEMPLATE.with_name("report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(json.dumps(data(), allow_nan=False)), schema)
+
+
+def test_the_data_tell_layers_ranges_and_the_graph_in_order() -> None:
+    layers = {layer["tensor"]: layer for layer in data()["layers"]}
+    image = layers["image"]
+    assert image["range"]["position"] is not None
+    assert sum(image["distribution"]["counts"]) > 0
+    assert any(layer["weights"] is not None for layer in layers.values())
+    states = {node["state"] for node in data()["nodes"]}
+    assert "quantized" in states
+
+
+def test_the_page_is_valid_html() -> None:
+    html5lib = pytest.importorskip("html5lib")
+    parser = html5lib.HTMLParser(strict=False)
+    parser.parse(drawn())
+    assert parser.errors == []
+
+
+def test_the_page_needs_nothing_else_and_is_small() -> None:
+    text = drawn()
+    assert re.findall(r"""(?:src|href)=["'](?!#)[^"']*""", text) == []
+    assert "url(" not in text
+    assert "@import" not in text
+    assert len(text) < 3_000_000 * len(data()["layers"]) / 1000 + 100_000
+
+
+def test_text_of_the_model_is_no_markup() -> None:
+    assert "&lt;first&gt;" in drawn()
+    assert "<first>" not in drawn()
+    assert "<title>Digits &lt;1&gt;</title>" in drawn()
+
+
+def test_the_page_can_be_read_by_ear_and_used_by_keyboard() -> None:
+    text = drawn()
+    assert '<html lang="en">' in text
+    assert len(re.findall("<h1", text)) == 1
+    assert len(re.findall("<table", text)) == len(re.findall("<caption", text))
+    assert all('role="img"' in svg and "aria-label=" in svg for svg in re.findall("<svg[^>]*>", text))
+    assert all("scope=" in cell for cell in re.findall("<th(?= |>)[^>]*>", text))
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
+    for table in re.findall(r'<table class="sortable">.*?</thead>', text, re.DOTALL):
+        assert len(re.findall("<th ", table)) == len(re.findall('<button type="button">', table))
+
+
+def test_both_colour_schemes_and_phones_are_thought_of() -> None:
+    assert "prefers-color-scheme: dark" in drawn()
+    assert 'name="viewport"' in drawn()
+    # Contrast of text, by the rule of WCAG: at least 4.5 to 1 in both schemes.
+    for scheme in re.findall(r":root \{(.*?)\}", drawn(), re.DOTALL):
+        colour = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", scheme))
+        for ink in ("ink", "link", "good", "bad"):
+            for paper in ("paper", "soft"):
+                assert contrast(colour[ink], colour[paper]) >= 4.5, (ink, paper)
+        for paper in ("quantized", "float", "away"):
+            assert contrast(colour["ink"], colour[paper]) >= 4.5, paper
+
+
+def contrast(one: str, other: str) -> float:
+    lights = sorted((luminance(one), luminance(other)))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_plots_are_drawn_within_their_frames() -> None:
+    assert distribution_path({"distribution": None, "range": None}) is None
+    layer = {"distribution": {"counts": [1, 0, 9], "low": -1.0, "high": 2.0}, "range": {"low": -4.0, "high": 4.0}}
+    plot = distribution_path(layer)
+    assert plot is not None
+    assert plot["bars"].count("M") == 2
+    assert plot["marks"] == [6.0, 314.0]
+    nodes = [{"tensor": name, "state": state} for name, state in (("a", "x"), ("b", "x"), ("c", "y"))]
+    assert [len(block["nodes"]) for block in blocks(nodes)] == [2, 1]
+    layers = [{"tensor": name, "constant": False, "through": None, "alone": 40.0} for name in ("a", "b")]
+    assert error_lines({"nodes": nodes, "layers": layers})["through"] == "0.0,0.0 960.0,0.0"
+    assert error_lines({"nodes": nodes, "layers": layers[:1]}) == {}
+
+
+ACTED = """<script>
+const head = [...document.querySelectorAll("table.sortable th button")].find(each => each.textContent === "alone");
+head.click();
+const rows = [...document.querySelector("table.sortable").tBodies[0].rows];
+const cells = rows.map(row => Number(row.cells[3].dataset.value));
+document.body.dataset.sorted = String(cells.every((value, at) => !at || cells[at - 1] <= value));
+const link = document.querySelector('table.sortable a[href^="#plot-"]');
+link.click();
+document.body.dataset.followed = String(Boolean(document.querySelector(location.hash + " svg")));
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_a_browser_sorts_follows_links_and_draws(tmp_path: Path) -> None:
+    file, shot = tmp_path / "page.html", tmp_path / "shot.png"
+    file.write_text(drawn().replace("</body>", ACTED), encoding="utf-8")
+    base = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"]
+    found = subprocess.run([*base, "--dump-dom", file.as_uri()], capture_output=True, text=True, check=True, timeout=60)
+    assert 'data-sorted="true"' in found.stdout
+    assert 'data-followed="true"' in found.stdout
+    subprocess.run(
+        [*base, "--window-size=390,844", f"--screenshot={shot}", file.as_uri()],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert shot.stat().st_size > 1000
