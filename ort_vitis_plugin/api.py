@@ -6,11 +6,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from onnxruntime.quantization import QuantFormat, QuantType
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.put_functions import put_functions
 from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.clip_metadata import KEY as CLAMPS
@@ -30,7 +31,9 @@ from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.save import save_model
 from .onnx_io.sessions import AS_WRITTEN, open_session
+from .onnx_io.whole_file import whole_file, write_text
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
 from .options.ort_options import OrtOptions
@@ -190,12 +193,14 @@ __all__ = [
     "position_of",
     "prepare",
     "prepared",
+    "put_functions",
     "qtype",
     "quantize",
     "reduced_axes",
     "rename_captured",
     "rewire",
     "round_to_float",
+    "save_model",
     "scalar",
     "scale_of",
     "set_values",
@@ -207,7 +212,9 @@ __all__ = [
     "stored_codes",
     "subgraphs",
     "transform",
+    "whole_file",
     "with_constant",
+    "write_text",
 ]
 
 # They pull in the whole pipeline, which a plugin that only declares does not need.

@@ -74,6 +74,18 @@ class PluginWarning(UserWarning):
     """A plugin is left out, or declares something that nothing will ever use."""
 
 
+class OutOfMemoryError(QuantizationError, MemoryError):
+    """There is not enough memory for the call."""
+
+
+class LimitError(QuantizationError, ValueError):
+    """The call goes beyond a limit of size or time, which the message names; it can be raised."""
+
+
+class UnexpectedError(QuantizationError, RuntimeError):
+    """Something failed that this package did not foresee; the cause is chained."""
+
+
 class AccuracyWarning(UserWarning):
     """The quantized model is bad: an output is mostly noise, ranks classes otherwise, or always says the same."""
 

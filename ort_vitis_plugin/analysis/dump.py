@@ -19,12 +19,14 @@ from onnx import TensorProto, ValueInfoProto, helper
 from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ..data_readers import RandomDataReader, adapt_feed, reader_for
-from ..errors import CalibrationError, ModelError, OutputError
+from ..errors import CalibrationError, ModelError, OutputError, QuantizationError
+from ..foreign import public
 from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import extensions_library, missing_operator, open_session
+from ..onnx_io.whole_file import whole_file, write_text
 from ..plugin.op_functions import with_definitions
 from ..report.progress import Progress
 
@@ -148,18 +150,15 @@ class _Folder:
         """Raw values in .bin, one value a line in .txt."""
         stem = self._stem(tensor + suffix)
         flat = np.ascontiguousarray(values).ravel()
-        try:
-            (self.path / f"{stem}.bin").write_bytes(flat.tobytes())
-            with open(self.path / f"{stem}.txt", "w", encoding="utf-8") as text:
-                text.writelines(f"{value}\n" for value in flat.tolist())
-        except OSError as error:
-            raise OutputError(f"{str(self.path / stem)!r} cannot be written: {error}") from error
+        with whole_file(self.path / f"{stem}.bin") as file:
+            file.write(flat.tobytes())
+        write_text(self.path / f"{stem}.txt", "".join(f"{value}\n" for value in flat.tolist()))
         entry = {"tensor": tensor, "file": f"{stem}.bin", "text": f"{stem}.txt", "dtype": str(values.dtype)}
         self.entries.append(entry | {"shape": list(values.shape)} | meaning)
 
     def finish(self) -> None:
         text = json.dumps(self.entries, indent=1, ensure_ascii=False)
-        (self.path / "index.json").write_text(text + "\n", encoding="utf-8")
+        write_text(self.path / "index.json", text + "\n")
 
 
 def _meaning(codes: _Codes, scale: NDArray[Any], zero_point: NDArray[Any]) -> dict[str, object]:
@@ -196,6 +195,7 @@ def _fix_neuron_codes(codes: _Codes, values: NDArray[Any], scale: NDArray[Any], 
     return np.asarray((steps + zero.astype(np.float64).reshape(shape)).astype(codes.dtype))
 
 
+@public
 def dump_model(
     model: str | Path | ModelProto,
     dump_data_reader: Any = None,
@@ -236,6 +236,8 @@ def dump_model(
         runnable = [name for name in names if name not in inputs]
         try:
             results = session.run(runnable, feed) if runnable else []
+        except QuantizationError:
+            raise
         except Exception as error:
             raise CalibrationError(f"the model fails on the sample to dump: {error}") from error
         return dict(zip(runnable, results, strict=True)) | {name: feed[name] for name in names if name in inputs}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError
+from ..foreign import public
 from ..options.request import PRESET_ARGUMENTS, Request
 from ..pipeline.fixed_shapes import open_inputs
 from ..pipeline.stages import load, normalize, prepare, simulate
@@ -56,6 +57,7 @@ def forecast(
     return list(forecast_of(model, target, catalog, fix_shapes=fix_shapes).placements)
 
 
+@public
 def forecast_of(
     model: str | Path | ModelProto,
     target: str = "ipu_cnn",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..data_readers import Samples
+from ..data_readers.convert_feed import copied
 from ..data_readers.sources import between, feeds_of, is_ranged
 from ..errors import CalibrationError
 
@@ -31,7 +32,7 @@ class Batch:
     def feeds(self) -> Iterable[Feed]:
         if self.stop is None:
             return feeds_of(self.source)
-        return feeds_of(between(self.source, self.first, self.stop))
+        return feeds_of(between(self.source, self.first, self.stop), self.first)
 
 
 def batches_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Batch]:
@@ -61,7 +62,7 @@ def batches_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Itera
             yield Batch(first, None, feeds, first == 0)
         first += len(feeds)
         if error:
-            raise CalibrationError(f"the calibration data reader failed at sample {first}: {error}") from error
+            raise error
         if len(feeds) < (size or 8):
             return
 
@@ -80,9 +81,9 @@ def _read(samples: Iterator[Feed], count: int) -> tuple[list[Feed], Exception | 
     feeds: list[Feed] = []
     try:
         for feed in samples:
-            feeds.append(dict(feed))
+            feeds.append(copied(feed))
             if len(feeds) == count:
                 break
-    except Exception as error:  # told with the number of the sample, after the samples before it are counted
+    except Exception as error:  # told after the samples before it are counted
         return feeds, error
     return feeds, None

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-import zipfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CalibrationError
+from ..errors import CalibrationError, QuantizationError
+from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
 from .fingerprint import fingerprint
 from .observe import NonFinite
@@ -61,7 +59,11 @@ class Calibration:
             raise CalibrationError(f"the calibration has no tensor {', '.join(missing[:5])}; calibrate again")
 
     def save(self, path: str | Path) -> None:
-        """One file, whole or not at all."""
+        """One file, whole or not at all.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
         head = {
             "version": _VERSION,
             "fingerprint": self.fingerprint,
@@ -70,45 +72,46 @@ class Calibration:
             "tensors": list(self.sketches),
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with whole_file(path) as file:
+            np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(
         cls, path: str | Path, model: ModelProto | str | Path | None = None, tensors: Iterable[str] = ()
     ) -> Calibration:
-        """What ``save`` wrote; with a model, raise if it belongs to another one or lacks tensors."""
+        """What ``save`` wrote; with a model, raise if it belongs to another one or lacks tensors.
+
+        Raises:
+            CalibrationError: there is no such file, or it holds something else.
+        """
         try:
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                head = json.loads(file["head"].tobytes())
-                if head["version"] != _VERSION:
-                    raise CalibrationError(
-                        f"{path} is a calibration of version {head['version']}; this release reads version {_VERSION}"
-                    )
-                sketches = {
-                    name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(head["tensors"])
-                }
+                calibration = cls._read(path, file)
         except FileNotFoundError as error:
             raise CalibrationError(f"there is no calibration file {path}") from error
-        except (zipfile.BadZipFile, KeyError, EOFError, ValueError) as error:
-            if isinstance(error, CalibrationError):
-                raise
-            raise CalibrationError(f"{path} is not a calibration file") from error
-        non_finite = [NonFinite(**each) for each in head["non_finite"]]
-        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite)
+        except (QuantizationError, MemoryError):
+            raise
+        except Exception as error:  # a broken archive makes zipfile, zlib, json and numpy raise whatever they meet
+            raise CalibrationError(f"{path!s} is not a calibration file: {error}") from error
         if model is not None:
             try:
                 calibration.check(model, tensors)
             except CalibrationError as error:
                 raise CalibrationError(f"{path}: {error}, or name another file") from None
         return calibration
+
+    @classmethod
+    def _read(cls, path: str | Path, file: Any) -> Calibration:
+        head = json.loads(file["head"].tobytes())
+        if head["version"] != _VERSION:
+            raise CalibrationError(
+                f"{path} is a calibration of version {head['version']}; this release reads version {_VERSION}"
+            )
+        names, samples = head["tensors"], head["samples"]
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(samples) is int):
+            raise CalibrationError(f"{path} is not a calibration file: its head is not one")
+        sketches = {name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(names)}
+        return cls(sketches, str(head["fingerprint"]), samples, [NonFinite(**each) for each in head["non_finite"]])
 
 
 def _bytes(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -19,6 +19,7 @@ from onnx import ModelProto
 from onnx.external_data_helper import uses_external_data
 
 from ..errors import CalibrationError
+from ..foreign import is_of_caller
 from ..onnx_io.external_weights import internalized
 from .batches import IN_FLIGHT, Batch
 from .fingerprint import fingerprint
@@ -125,6 +126,8 @@ def _result(part: Batch, future: Any, submit: Callable[[Batch], Any], here: Call
 
 def _lost(error: BaseException) -> bool:
     """Whether the worker failed, not the work."""
+    if is_of_caller(error):
+        return False
     names = {each.__name__ for each in type(error).__mro__}
     return isinstance(error, (BrokenExecutor, CancelledError, ConnectionError)) or bool(
         names & {"KilledWorker", "CommClosedError"}  # of dask.distributed, which need not be installed

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from pathlib import Path
 from typing import Any
 
 from .data_arguments import add_data, data_reader
@@ -40,12 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     from multiprocessing import get_context
 
     from ort_vitis_plugin.entry.quantize_static import calibrate
-    from ort_vitis_plugin.errors import ModelNotFoundError
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
-    output = Path(arguments.output)
-    if not output.parent.is_dir():
-        raise ModelNotFoundError(f"the folder {str(output.parent)!r} of the output does not exist; create it first")
     keywords = configuration(arguments, shared_catalog())
     reader = data_reader(arguments)
     with contextlib.ExitStack() as stack:
@@ -53,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.workers > 1:
             executor = stack.enter_context(ProcessPoolExecutor(arguments.workers, get_context("spawn")))
         found = calibrate(arguments.model, reader, executor=executor, checkpoint=arguments.checkpoint, **keywords)
-    found.save(output)
-    print(f"written: {output} ({found.samples} samples, {len(found.sketches)} tensors)")
+    found.save(arguments.output)
+    print(f"written: {arguments.output} ({found.samples} samples, {len(found.sketches)} tensors)")
     if arguments.plot is not None:
         from ort_vitis_plugin.analysis.plot import plot
         from ort_vitis_plugin.numerics.qtypes import host_qtype

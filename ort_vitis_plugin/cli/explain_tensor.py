@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .data_arguments import add_data, data_reader
@@ -38,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         UnknownNameError: neither the model nor its quantized form has the tensor.
     """
     from ort_vitis_plugin.entry.quantize_static import quantize_static
+    from ort_vitis_plugin.onnx_io.whole_file import write_text
     from ort_vitis_plugin.plugin.catalog import shared_catalog
     from ort_vitis_plugin.report.tables import table, wide_console
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     story = result.report.tensors.get(arguments.tensor) or _float_story(arguments.model, arguments.tensor, result)
     wide_console().print(table(arguments.tensor, ("what", "how"), story.lines()))
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps(story.as_dict(), indent=1) + "\n", encoding="utf-8")
+        write_text(arguments.json, json.dumps(story.as_dict(), indent=1) + "\n")
     return 0
 
 

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("say where to write the model: -o OUT")
     if sizes:
         model = fix_shapes(model, sizes)
-        save(model, arguments.output, arguments.model, external_data=arguments.external_data)
+        save(model, arguments.output, external_data=arguments.external_data)
     still = open_inputs(model)
     for name, shape in still.items():
         print(f"{name}: [{', '.join('?' if dim is None else str(dim) for dim in shape)}]")

@@ -14,6 +14,7 @@ from onnx import helper
 
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import OURS
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph
 
 from .clip_on_codes import clip_codes, merge_equal_quantizers
@@ -101,6 +102,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
 )
 
 
+@public
 def evaluation_twin(model: ModelProto) -> Twin:
     """The model rewritten so that onnxruntime's CPU computes it on integers, equal to the bit.
 
@@ -126,6 +128,7 @@ def evaluation_twin(model: ModelProto) -> Twin:
     )
 
 
+@public
 def npu_to_cpu(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """The model of the evaluation twin; ``skips`` gets what stays as it was and why. ``model`` stays as it is."""
     twin = evaluation_twin(model)

@@ -9,6 +9,7 @@ from onnx import AttributeProto, ModelProto, helper
 
 from ort_vitis_plugin.custom_ops.domains import QUARK_DOMAIN, VAI_DOMAIN
 from ort_vitis_plugin.errors import UnknownNameError, suggest
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.plugin.op_functions import define_ops
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _rename(nodes: Iterable[NodeProto], source: str, domain: str, names: dict[st
     return count
 
 
+@public
 def rename_ops(model: ModelProto, domain: str = VAI_DOMAIN) -> ModelProto:
     """The model with the custom ops of the other domain under their names in ``domain``, bodies included.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper
 
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
 
 from .clip_on_codes import clip_codes
@@ -166,6 +167,7 @@ class Converter:
             graph.replace_uses(target, name)
 
 
+@public
 def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """A quantized model with QuantizeLinear/DequantizeLinear pairs as one with quantized operators (QLinearConv, ...).
 

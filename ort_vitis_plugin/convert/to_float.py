@@ -12,6 +12,7 @@ from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ort_vitis_plugin.emission import clip_metadata
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
@@ -153,6 +154,7 @@ def _fold_constant(graph: Graph, node: NodeProto) -> bool:
     return True
 
 
+@public
 def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """The model without its quantize/dequantize pairs, FixNeurons and block pairs; constants are float again.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from ..errors import ModelError
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
 from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
@@ -84,7 +85,8 @@ class PairWriter:
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
     weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
     ``owns_parameters`` (the initializers of a pair bear its own tensor's name, also where several tensors share
-    parameters); ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
+    parameters); ``has_blocks`` (parameters for blocks of a matrix); ``writes_operators`` (in the place of pairs);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -98,6 +100,8 @@ class PairWriter:
     ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
     has_zero_points = True
+    has_blocks = True
+    writes_operators = False
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -299,7 +303,7 @@ class PairWriter:
             return ()
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
-            stored = [self.graph.add_initializer(f"{name}_scale{suffix}", planned.scale.astype(dtype))]
+            stored = [self.graph.add_initializer(f"{name}_scale{suffix}", _positive(planned, dtype))]
             if self._states_zero_point(planned):
                 stored.append(self.store(f"{name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
@@ -311,6 +315,19 @@ class PairWriter:
         # A quantize node would take a missing zero point for that of uint8, and operators of other formats need it.
         optional = self.domain(planned.kind) in ONNX_DOMAINS and not self.keeps_float_weights(planned.kind)
         return planned.states_zero_point or not optional
+
+
+def _positive(planned: TensorPlan, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """The scale in its type. The custom ops' kernels take no other: it must be positive and finite."""
+    with np.errstate(over="ignore"):
+        scale = planned.scale.astype(dtype)
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        worst = scale[~(np.isfinite(scale) & (scale > 0))].ravel()[0]
+        raise ModelError(
+            f"the scale of {planned.name} would be {worst:g} in {np.dtype(dtype)}, but a scale is a positive finite "
+            "number; leave the nodes that read it float, or choose another type"
+        )
+    return scale
 
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:

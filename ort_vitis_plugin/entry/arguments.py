@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxruntime.quantization.calibrate import CalibrationMethod
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ..errors import OptionTypeError, suggest
 from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
@@ -44,11 +43,15 @@ _DEFAULTS: dict[str, Any] = {"optimize_model": True, "execution_providers": ["CP
 
 
 def request_from_manual(arguments: Mapping[str, Any]) -> Request:
-    """A call of our quantize_static, all parameters by name, as a Request."""
+    """A call of our quantize_static, all parameters by name, as a Request.
+
+    Raises:
+        OptionTypeError: there is no such parameter, or a value is of a wrong type.
+    """
     values = dict(arguments)
     for alias, value in values.pop("aliases", {}).items():
         if alias not in ALIASES:
-            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+            raise OptionTypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
         values[ALIASES[alias]] = values[ALIASES[alias]] or value
     for name in ("input_nodes", "output_nodes"):
         values[name] = list(names(values[name], name))
@@ -56,7 +59,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
     as_options = {
         key: values[name]
         for name, key in _OPTION_KEYS.items()
-        if (values[name] != _DEFAULTS[name] if name in _DEFAULTS else not _is_empty(values[name]))
+        if not (option_parser.is_same(values[name], _DEFAULTS[name]) if name in _DEFAULTS else _is_empty(values[name]))
     }
     return Request(
         model=values["model_input"],
@@ -120,7 +123,12 @@ def _defaults(values: Mapping[str, Any], method_default: Any) -> frozenset[str]:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+    if value is None or value is False:
+        return True
+    try:
+        return len(value) == 0
+    except Exception:  # no container, or one of the caller's whose code raises; its type is checked later
+        return False
 
 
 def _path(value: Any, argument: str) -> str | None:

@@ -8,7 +8,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import AccuracyWarning, OutputError
+from ..errors import AccuracyWarning
+from ..onnx_io.whole_file import write_text
 
 if TYPE_CHECKING:
     from ..report.report import Report
@@ -22,20 +23,6 @@ def last_report() -> Report | None:
     return _last[-1] if _last else None
 
 
-def check_report_file(path: str | Path | None) -> None:
-    """Refuse a file that cannot be written, before any work.
-
-    Raises:
-        OutputError: its folder does not exist, or it is a folder itself.
-    """
-    if path is None:
-        return
-    if Path(path).is_dir():
-        raise OutputError(f"Report={str(path)!r} is a folder; give a file name")
-    if not Path(path).parent.is_dir():
-        raise OutputError(f"the folder of Report={str(path)!r} does not exist; create it first")
-
-
 def tell(report: Report, path: str | Path | None = None) -> None:
     """Keep the report, write it to ``path``, log the verdict, and warn where the result is bad.
 
@@ -46,10 +33,7 @@ def tell(report: Report, path: str | Path | None = None) -> None:
     """
     _last[:] = [report]
     if path is not None:
-        try:
-            Path(path).write_text(report.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"Report={str(path)!r} cannot be written: {error}") from error
+        write_text(path, report.to_json() + "\n")
     where = ", on random data" if report.random_data else ""
     measured = ", ".join(f"{name} {value:.1f} dB" for name, value in report.sqnr.items()) or "not measured"
     counts = f"{len(report.quantized)} nodes quantized, {len(report.left_float)} left float"

@@ -10,10 +10,10 @@ from typing import Any
 
 import onnx
 from onnx import ModelProto, TensorProto
-from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
-from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, add_infer_metadata
+from onnxruntime.quantization import QuantizationMode, QuantType
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
+from ..foreign import public
 from ..options.options import OptionWarning
 from .arguments import check_node_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
@@ -45,11 +45,10 @@ def _prepared(model: ModelProto) -> ModelProto:
             own.CopyFrom(tensors[node.input[2]])
             own.name = node.input[2] = f"{node.input[2]}_of_node_{number}"
             graph.initializer.append(own)
-    copy = onnx.shape_inference.infer_shapes(copy)
-    add_infer_metadata(copy)
-    return copy
+    return onnx.shape_inference.infer_shapes(copy)
 
 
+@public
 def quantize(
     model: ModelProto,
     per_channel: bool = False,
@@ -111,7 +110,7 @@ def quantize(
 
 def _report_float_nodes(quantizer: LegacyQuantizer) -> None:
     """One warning for nodes that stay float for want of parameters; an error if all of them do."""
-    wanted = [node for node in quantizer.model.nodes() if ONNXQuantizer.should_quantize_node(quantizer, node)]
+    wanted = [node for node in quantizer.model.nodes() if quantizer.is_selected(node)]
     lacking = {node.name or node.output[0]: missing for node in wanted if (missing := quantizer.missing(node))}
     if not lacking:
         return

@@ -10,6 +10,7 @@ import numpy as np
 from .. import custom_ops
 from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
+from ..foreign import public
 from ..numerics.sqnr import decibels
 from ..onnx_io.sessions import missing_operator, open_session
 from ..plugin.op_functions import with_definitions
@@ -32,6 +33,7 @@ class Difference(NamedTuple):
     other_sizes: int
 
 
+@public
 def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> dict[str, Difference]:
     """{output: its difference} over all samples; nothing but sums is kept of them.
 

@@ -19,6 +19,7 @@ from .. import custom_ops
 from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
+from ..foreign import public
 from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
@@ -81,6 +82,7 @@ class _Probe:
     ends: dict[str, str] = field(default_factory=dict)
 
 
+@public
 def layer_errors(
     reference: ModelProto | str | Path,
     quantized: ModelProto | str | Path,

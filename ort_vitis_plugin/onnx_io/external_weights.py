@@ -1,6 +1,8 @@
 """Large weights lie beside the model, not in it: a message that holds them is copied whole at every step.
 
-    TensorProto(data_location = EXTERNAL, external_data = [location: "beside", offset: "17"])  ->  array 17
+    TensorProto(data_location = EXTERNAL, external_data = [location: "beside ...", offset: "17"])  ->  array 17
+
+The location ends in a number that no model from outside can know.
 
 Inside an ``external_weights_scope`` large initializers are set aside, once; checkers, shape inference and copies see
 messages without them, sessions get them as they lie in memory, and ``internalize`` puts them back at the end.
@@ -10,6 +12,7 @@ Protobuf's limit of 2 GB is then no limit of the pipeline.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -20,6 +23,8 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor
+
+from .time_limit import LimitedSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +38,7 @@ KINDS = frozenset(
     {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE}
     | {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32}
 )
-_BESIDE = "beside"
+_BESIDE = f"beside {secrets.token_hex(8)}"
 
 _numbers = count()
 _arrays: WeakValueDictionary[str, Any] = WeakValueDictionary()
@@ -52,7 +57,9 @@ def external_weights_scope() -> Iterator[None]:
 
 def is_aside(tensor: TensorProto) -> bool:
     """Whether the tensor's values lie beside its message."""
-    return tensor.data_location == TensorProto.EXTERNAL and tensor.external_data[0].value == _BESIDE
+    if tensor.data_location != TensorProto.EXTERNAL or len(tensor.external_data) != 2:
+        return False
+    return bool(tensor.external_data[0].value == _BESIDE)
 
 
 def array_of(tensor: TensorProto) -> NDArray[Any]:
@@ -92,7 +99,7 @@ def lightened(tensor: TensorProto) -> TensorProto:
     if len(raw) < LARGE:
         return tensor
     light = TensorProto()
-    _copy_fields(tensor, light, "raw_data", "data_location", "external_data")
+    copy_fields(tensor, light, "raw_data", "data_location", "external_data")
     values = np.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type))
     _put(light, values.reshape(tuple(tensor.dims)))
     return light
@@ -120,14 +127,15 @@ def _put(tensor: TensorProto, array: NDArray[Any]) -> None:
 def externalize(model: ModelProto) -> ModelProto:
     """A copy of the model whose large initializers lie beside it; whole where no external_weights_scope is there."""
     copy = ModelProto()
-    _copy_fields(model, copy, "graph")
-    _copy_fields(model.graph, copy.graph, "initializer")
+    copy_fields(model, copy, "graph")
+    copy_fields(model.graph, copy.graph, "initializer")
     for tensor in model.graph.initializer:
         copy.graph.initializer.append(lightened(tensor))
     return copy
 
 
-def _copy_fields(source: Any, target: Any, *but: str) -> None:
+def copy_fields(source: Any, target: Any, *but: str) -> None:
+    """Give a message what another one holds, but for some fields."""
     for field, value in source.ListFields():
         if field.name not in but:
             copy_field(target, field.name, value)
@@ -214,7 +222,7 @@ def lend_to_session(
     if lent:
         options.add_external_initializers(list(arrays), lent)
     disabled = {"disabled_optimizers": list(without)} if without else {}
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=list(providers), **disabled)
+    session = LimitedSession(model.SerializeToString(), options, providers=list(providers), **disabled)
     session.lent = lent  # onnxruntime itself does not keep them
     return session
 

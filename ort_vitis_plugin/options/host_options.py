@@ -77,6 +77,16 @@ class CallOptions(OptionGroup):
         False, "Compute the error of every quantized tensor for the report (report.tensors, explain-tensor)."
     )
     quantize_quantized: bool = option(False, "Go on when the model holds quantized operators already.")
+    max_memory: int | str | None = option(
+        None,
+        "Refuse a model that needs more memory for one sample: bytes, or '4 GB'; default: what this machine has.",
+        check=lambda size: not isinstance(size, int) or size > 0,
+    )
+    time_limit: float | None = option(
+        None,
+        "Seconds that a run of one sample may take, for a Loop without end; default: 1800, or ORT_VITIS_TIME_LIMIT.",
+        check=lambda seconds: seconds is None or seconds > 0,
+    )
     calibration_cache: str | None = option(None, "File that keeps calibration statistics for the next call.")
     calibration_cache_path: str | None = option(
         None, "onnxruntime's JSON file of ranges, for its own methods: read if it exists, else written."

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import types
 import typing
 import warnings
@@ -76,10 +77,18 @@ def conforms(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
-        return isinstance(value, typing.SupportsIndex) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if hint is float:
-        return isinstance(value, (typing.SupportsFloat)) and not isinstance(value, (bool, str))
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, origin or hint)
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are equal; of arrays, and of what cannot be compared, whether they are one object."""
+    try:
+        return one is other or bool(one == other)
+    except Exception:  # code of the caller, or an array of answers
+        return False
 
 
 def option(
@@ -198,7 +207,7 @@ def parse(
         if canonical is None:
             values[key] = value
             continue
-        if canonical in explicit and values[canonical] != value:
+        if canonical in explicit and not is_same(values[canonical], value):
             raise OptionError(
                 f"{explicit[canonical]}={values[canonical]!r} and {key}={value!r} are one option with two values"
             )

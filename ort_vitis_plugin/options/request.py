@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, OptionTypeError
+from .options import is_same
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -84,7 +85,7 @@ def merged_options(extra_options: object, arguments: Mapping[str, object]) -> di
         raise OptionTypeError(f"extra_options takes a dict, not {extra_options!r}")
     given = dict(extra_options)
     for key, value in arguments.items():
-        if key in given and given[key] != value:
+        if key in given and not is_same(given[key], value):
             raise OptionError(f"extra_options[{key!r}]={given[key]!r} contradicts the argument's value {value!r}")
         given[key] = value
     return given

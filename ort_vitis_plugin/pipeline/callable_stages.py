@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data_readers import Samples
 from ..emission.emitter import Emitter
+from ..foreign import public
 from ..graph import Graph
 from ..planning.marker import Marker
 from ..request.call import Call
@@ -49,6 +50,7 @@ class PlannedModel:
         return self.call.report
 
 
+@public
 def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings]:
     """The float model, normalized, optimized and prepared, and the settings by the names that it uses.
 
@@ -66,6 +68,7 @@ def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings
     return graph.to_model(), followed
 
 
+@public
 def observe(model: ModelProto, samples: Any, settings: Settings) -> Statistics:
     """A sketch of every tensor of a prepared model that may be quantized, over all samples.
 
@@ -81,6 +84,7 @@ def observe(model: ModelProto, samples: Any, settings: Settings) -> Statistics:
     return stages.calibrate(call, Graph(model))
 
 
+@public
 def plan(model: ModelProto, statistics: Statistics, settings: Settings) -> PlannedModel:
     """Which tensors of a prepared model get codes, of which scale, and who shares with whom; rules are not kept yet."""
     call = Call(settings, Ledger.opened(settings))
@@ -93,11 +97,13 @@ def plan(model: ModelProto, statistics: Statistics, settings: Settings) -> Plann
     return PlannedModel(stages.make_plan(call, marker, statistics), settings, statistics, call, marker.marks)
 
 
+@public
 def solve(planned: PlannedModel) -> PlannedModel:
     """The plan with positions of least error within every rule of the target that is on; moves are in the report."""
     return replace(planned, plan=stages.adjust(planned.call, planned.plan))
 
 
+@public
 def emit(planned: PlannedModel) -> ModelProto:
     """The quantized model, bodies of If, Loop and Scan included; not checked."""
     call, plan = planned.call, planned.plan

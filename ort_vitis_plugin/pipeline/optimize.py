@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,7 +13,8 @@ from onnx import ModelProto, TensorProto
 from ..graph import body_names
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
-from ..onnx_io.sessions import give_back, session_options
+from ..onnx_io.sessions import give_back, register_all, session_options
+from ..onnx_io.whole_file import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,11 +133,10 @@ def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) ->
         external = "session.optimized_model_external_initializers"
         options.add_session_config_entry(f"{external}_file_name", "optimized.data")
         options.add_session_config_entry(f"{external}_min_size_in_bytes", str(external_weights.LARGE))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "optimized.onnx"
+    with scratch_folder() as folder:
+        path = folder / "optimized.onnx"
         options.optimized_model_filepath = str(path)
-        for library in call.libraries:
-            options.register_custom_ops_library(library)
+        register_all(call.libraries)(options)
         try:
             external_weights.lend_to_session(model, options, without=without)
         except Exception as error:

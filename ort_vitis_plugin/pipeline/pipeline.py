@@ -16,6 +16,7 @@ from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
+from ..onnx_io.time_limit import time_limit
 from ..options.request import Request
 from ..plan import Plan
 from ..planning.marker import Marker
@@ -75,7 +76,8 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
     warn_of_random_data(call)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
-    return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
+    with time_limit(call.call.time_limit):
+        return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
 
 
 @external_weights.external_weights_scope()
@@ -83,6 +85,11 @@ def quantize_model(request: Request, catalog: Catalog) -> tuple[ModelProto, Repo
     """The quantized model, and the report of how it was made."""
     call = Call.of(request, catalog)
     check_request(call.settings)
+    with time_limit(call.call.time_limit):
+        return _quantized(call)
+
+
+def _quantized(call: Call) -> tuple[ModelProto, Report]:
     original = load(call)
     if handed_back(call, original):
         return external_weights.internalize(original), call.report

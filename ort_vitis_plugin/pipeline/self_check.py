@@ -11,7 +11,7 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 from ..custom_ops.qdq_nodes import is_native
-from ..errors import ModelError, SelfCheckError
+from ..errors import ModelError, QuantizationError, SelfCheckError
 from ..graph import Graph
 from ..graph.subgraphs import all_nodes
 from ..measure.open_sizes import open_outputs, sizes_told
@@ -138,6 +138,8 @@ def _answers(
         raise SelfCheckError(f"onnxruntime cannot load the quantized model: {error}") from error
     try:
         answers = [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception as error:
         where = "" if level == FAITHFUL else ", at full optimization only,"
         raise SelfCheckError(f"the quantized model fails{where} on a calibration sample: {error}") from error
@@ -179,6 +181,8 @@ def _reference(
     try:
         session = open_session(original, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL, lean=True)
         return [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception:
         unnamed.CopyFrom(original)
         for node in all_nodes(unnamed):
@@ -186,6 +190,8 @@ def _reference(
     try:
         session = open_session(unnamed, libraries, lean=True)
         return [_run(session, names, feed) for feed in feeds]
+    except QuantizationError:
+        raise
     except Exception as error:
         raise ModelError(f"onnxruntime cannot run the float model: {error}") from error
 

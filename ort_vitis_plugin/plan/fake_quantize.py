@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..foreign import public
 from ..numerics.qtypes import storage_dtype
 from ..numerics.quantize import dequantize, quantize
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .tensor import TensorPlan
 
 
+@public
 def fake_quantize(values: NDArray[Any], planned: TensorPlan) -> NDArray[np.float32]:
     """Values of a tensor, of any shape (with its channels along ``planned.axis``), as its codes stand for them.
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -144,10 +147,14 @@ class Transform:
 
 @dataclass(frozen=True)
 class StaysFloat:
-    """Nodes and tensors that codes would ruin, each with the reason that the report gives."""
+    """Nodes and tensors that codes would ruin, each with the reason that the report gives.
+
+    ``readers`` are nodes that stay float and read what is float before it is rounded for others.
+    """
 
     nodes: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
+    readers: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -318,8 +325,19 @@ def _takes_context(function: Callable[..., Any]) -> bool:
     return len(inspect.signature(function).parameters) > 1
 
 
+def documentation(function: Callable[..., Any]) -> str:
+    """A function's docstring; ``python -OO`` drops it, and then it comes from the source."""
+    if (known := inspect.getdoc(function)) is not None:
+        return known
+    with suppress(OSError, TypeError, SyntaxError):
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        if isinstance(tree, ast.FunctionDef):
+            return ast.get_docstring(tree) or ""
+    return ""
+
+
 def _first_line(function: Callable[..., Any]) -> str:
-    return (inspect.getdoc(function) or function.__name__).splitlines()[0]
+    return (documentation(function) or function.__name__).splitlines()[0]
 
 
 def transform(

@@ -45,6 +45,7 @@ FLOORS = (
     "numerics",
     "data_readers",
     "lazy",
+    "foreign",
     "errors",
 )
 

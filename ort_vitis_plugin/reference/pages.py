@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..errors import ModelNotFoundError
+from ..onnx_io.whole_file import write_text
 from .house_map import house_map
 from .tables import BLOCKS, Block, bundled_catalog
 
@@ -25,7 +27,16 @@ def rendered(text: str, blocks: dict[str, Block], root: Path) -> str:
 
 
 def stale_blocks(root: Path) -> list[str]:
-    """Names of the blocks that are not as they would be written, or not there."""
+    """Names of the blocks that are not as they would be written, or not there.
+
+    Raises:
+        ModelNotFoundError: the folder is no source checkout: an installation has neither these pages nor the tests.
+    """
+    if not all((root / name).exists() for name in (*PAGES, "tests")):
+        raise ModelNotFoundError(
+            f"{str(root)!r} is no source checkout of ort-vitis-plugin, whose {' and '.join(PAGES)} are written from "
+            "the plugins and the tests; name one: ort-vitis docs --root FOLDER"
+        )
     stale = []
     for page, blocks in PAGES.items():
         text = (root / page).read_text(encoding="utf-8")
@@ -40,5 +51,5 @@ def write_blocks(root: Path) -> list[str]:
     stale = stale_blocks(root)
     for page, blocks in PAGES.items():
         file = root / page
-        file.write_text(rendered(file.read_text(encoding="utf-8"), blocks, root), encoding="utf-8")
+        write_text(file, rendered(file.read_text(encoding="utf-8"), blocks, root))
     return stale

@@ -12,7 +12,17 @@ from typing import Any
 from ..numerics.qtypes import QType
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
-from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, QuantizedType, Stage, Target
+from ..plugin.declarations import (
+    Adjuster,
+    Format,
+    Fusion,
+    ModelTransform,
+    Preset,
+    QuantizedType,
+    Stage,
+    Target,
+    documentation,
+)
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method
@@ -150,7 +160,7 @@ def hook_table(catalog: Catalog, root: Path) -> str:
 
 
 def _whole(function: Callable[..., Any]) -> str:
-    return " ".join((inspect.getdoc(function) or "").split())
+    return " ".join(documentation(function).split())
 
 
 def manual_table(catalog: Catalog, root: Path) -> str:

@@ -11,6 +11,7 @@ from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedErro
 from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.options import is_same
 from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
@@ -250,7 +251,7 @@ def _kind(catalog: Catalog, argument: str, value: object) -> QType:
 
 
 def _target_name(given: Mapping[str, object]) -> str:
-    target, enable_dpu = given.get("Target"), given.get("EnableDPU")
+    target, enable_dpu = given.get("Target"), is_same(given.get("EnableDPU"), True)
     if target is not None and not isinstance(target, str):
         raise UnknownNameError(f"Target takes the name of a target, not {target!r}")
     if enable_dpu and target is not None and target != "ipu_cnn":

@@ -23,7 +23,7 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
-    keeps_stored_codes = has_zero_points = False
+    keeps_stored_codes = has_zero_points = has_blocks = False
     needs_native_pairs = True
     owns_parameters = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})

@@ -36,7 +36,7 @@ class VitisQDQWriter(PairWriter):
     takes_float16 = False
     owns_parameters = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
-    keeps_stored_codes = False
+    keeps_stored_codes = has_blocks = False
 
     def domain(self, kind: QType) -> str:
         return "com.vai.quantize" if self._is_vitis(kind) else "ai.onnx.contrib"

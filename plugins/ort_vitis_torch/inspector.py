@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from ort_vitis_plugin.api import write_text
+
 from . import host_calls
 from .config import TARGETS
 from .errors import ConfigError
@@ -75,7 +77,7 @@ class Inspector:
         ]
         folder = Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"inspect_{self.name}.txt").write_text(_table(lines), encoding="utf-8")
+        write_text(folder / f"inspect_{self.name}.txt", _table(lines))
         if verbose_level > 0:
             shown = lines if verbose_level > 1 else [line for line in lines if line.device != "DPU"]
             sys.stdout.write(_table(shown))

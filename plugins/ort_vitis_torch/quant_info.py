@@ -12,6 +12,8 @@ from typing import Any
 
 from onnx import ModelProto
 
+from ort_vitis_plugin.api import write_text
+
 from .errors import MismatchError, StageError
 from .slots import Slot, slotted
 
@@ -46,7 +48,7 @@ class QuantInfo:
             "file_digest": self.file,
             "request": dict(self.request),
         }
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(data, indent=1) + "\n")
         return path
 
     @classmethod

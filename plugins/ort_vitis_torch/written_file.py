@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from onnx import ModelProto
 
+from ort_vitis_plugin.api import save_model
+
 
 def write_model(model: ModelProto, path: Path) -> Path:
-    """Write ``model`` to ``path`` through a file beside it; returns the path."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(model.SerializeToString())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    """Write ``model`` to ``path``; returns the path.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    save_model(model, path, external_data=False)
     return path

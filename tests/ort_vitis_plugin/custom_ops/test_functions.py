@@ -223,3 +223,32 @@ def test_reference_evaluator_knows_every_op() -> None:
     wanted = expected(ml_dtypes.bfloat16), expected(np.int16), fixed, expected(np.int8), fixed
     for left, right in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+AXES = (-(2**31), -3, -2, -1, 0, 1, 2, 3, 2**31, 2**62)
+
+
+@pytest.mark.parametrize("op_type", ["VitisQuantizeLinear", "FixNeuron"])
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_functions_take_an_axis_where_kernels_do(op_type: str, axis: int, count: int) -> None:
+    """Without allocating by it: a kernel takes any axis for one scale, else one that x has."""
+    scale = np.array([0.25, 0.5, 1.0][:count], np.float32)
+    attributes = {"axis": axis, **({"bit_width": "16"} if op_type == "FixNeuron" else {})}
+    models = [model_of((VAI, op_type, np.int16, attributes), scale=scale) for _ in range(2)]
+    custom_ops.add_functions(models[1])
+    found: list[Any] = []
+    for model, libraries in zip(models, (True, False), strict=True):
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        if libraries and not custom_ops.register(options):
+            pytest.skip("the library is not built")
+        try:
+            session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            found.append(session.run(None, {"x": X})[0].tobytes())
+        except Exception as error:
+            found.append(type(error).__name__)
+    kernel, function = found
+    assert isinstance(kernel, bytes) == isinstance(function, bytes), found
+    assert isinstance(kernel, str) or kernel == function
+    assert isinstance(kernel, bytes) == (count == 1 or (-2 <= axis < 2 and X.shape[axis] == count))

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from ort_vitis_plugin.reference.tables import BLOCKS, bundled_catalog, markdown
@@ -25,3 +28,22 @@ def test_everything_declared_is_in_a_table() -> None:
     keys = [full_name(entry.key) for entry in catalog.entries if entry.kind not in UNLISTED]
     assert [key for key in keys if f"`{key}`" not in text and key not in catalog.libraries()] == []
     assert [key for key in catalog.options if f"`{key}`" not in text] == []
+
+
+LISTING = """
+from ort_vitis_plugin.plugin.catalog import shared_catalog
+for option in sorted(shared_catalog().options.values(), key=lambda option: option.key):
+    print(option.key, option.doc)
+"""
+
+
+def test_python_without_docstrings_keeps_the_texts_of_options() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    texts = [
+        subprocess.run(
+            [sys.executable, *flags, "-c", LISTING], capture_output=True, text=True, check=True, env=environment
+        ).stdout
+        for flags in ([], ["-OO"])
+    ]
+    assert texts[0] == texts[1]
+    assert len(texts[0].splitlines()) > 50
