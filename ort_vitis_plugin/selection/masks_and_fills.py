@@ -6,7 +6,7 @@ Three rules, all read from the graph and from what calibration saw:
 2. Masks. In front of an operation that turns a very negative number into nothing (Softmax, Exp, Sigmoid, a maximum),
    an addend or an alternative is a mask when its lowest value L is at most -50 and no value lies between L/2 and L/10:
    whatever is kept lies near 0. So is an addend that was 0 in every sample (a mask that never masked). Masks, and the
-   tensors between them and that operation, stay float. Where no sample was run, what follows from integers alone is one.
+   tensors between them and that operation, stay float. Where no sample was run, what follows from integers is one.
 3. A constant Pad that only a maximum reads, and that pads with less than its data holds, takes the scale of its data:
    the pad saturates, which no maximum can see.
 """
