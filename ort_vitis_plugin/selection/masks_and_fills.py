@@ -6,7 +6,7 @@ Three rules, all read from the graph and from what calibration saw:
 2. Masks. In front of an operation that turns a very negative number into nothing (Softmax, Exp, Sigmoid, a maximum),
    an addend or an alternative is a mask when its lowest value L is at most -50 and no value lies between L/2 and L/10:
    whatever is kept lies near 0. So is an addend that was 0 in every sample (a mask that never masked). Masks, and the
-   tensors between them and that operation, stay float.
+   tensors between them and that operation, stay float. Where no sample was run, what follows from integers is one.
 3. A constant Pad that only a maximum reads, and that pads with less than its data holds, takes the scale of its data:
    the pad saturates, which no maximum can see.
 """
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from ..graph import DEFAULT_DOMAINS, attribute
+from ..graph import DEFAULT_DOMAINS, attribute, subgraphs
 from ..graph.op_sets import MOVES
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..sketch import Sketch
 
+# Tensors behind an addend; what needs more of them is no mask.
+FAR = 64
 # Magnitudes that stand for infinity, by element type.
 LARGEST = 1e30
 ENDLESS: dict[int, float] = {TensorProto.FLOAT: LARGEST, TensorProto.FLOAT16: 65000.0}
@@ -119,11 +121,33 @@ class NotData:
             if any(source in self._masked for source in self._sources(node, sign)):
                 return MASKED
         sketch = self._statistics.get(tensor)
+        if sketch is None and not self._statistics and self._follows_from_integers(tensor):
+            return MASK
         if sketch is None or (node is not None and node.op_type in COMPUTES):
             return None
         if sketch.inf_count and node is not None:
             return MASKED
         return MASK if _sketch_has_gap(sketch, sign) else None
+
+    def _follows_from_integers(self, tensor: str) -> bool:
+        """Whether no float of the caller's goes into it: where no sample was run, this is all that tells a mask."""
+        waiting, seen = [tensor], {tensor}
+        fed = False
+        while waiting:
+            name = waiting.pop()
+            node = self._graph.producer(name)
+            if node is None:
+                if self._graph.is_constant(name):
+                    continue
+                if self._graph.element_type(name) in (*ENDLESS, TensorProto.UNDEFINED):
+                    return False
+                fed = True
+            elif node.op_type in COMPUTES or any(subgraphs(node)) or len(seen) > FAR:
+                return False
+            else:
+                waiting += [source for source in node.input if source and source not in seen]
+                seen.update(node.input)
+        return fed
 
     def _sources(self, node: NodeProto, sign: int) -> Iterator[Signed]:
         """The inputs whose masks the node passes on, each with the sign under which it does."""

@@ -104,3 +104,27 @@ def test_onnxruntimes_door_needs_none_either(tmp_path: Path) -> None:
     paths = tmp_path / "m.onnx", tmp_path / "q.onnx"
     onnxruntime.quantization.quantize_static(*paths, None, extra_options={"Preset": "BFP16"})
     assert onnx.load(paths[1]) == quantize_static(MODEL, None, None, extra_options={"Preset": "BFP16"}).model
+
+
+def test_a_mask_is_known_without_data() -> None:
+    """Else it shares an exponent with the scores, and they are all zero beside it."""
+    text = """
+    t (float[1, 2, 8, 8] x, int64[1, 1, 1, 8] kept) => (float[1, 2, 8, 8] y) {
+      m = Cast<to = 1>(kept)
+      away = Sub(one, m)
+      mask = Mul(away, low)
+      s = MatMul(x, w)
+      a = Add(s, mask)
+      p = Softmax(a)
+      y = MatMul(p, w)
+    }
+    """
+    constants = {"one": np.float32(1), "low": np.float32(-1e9), "w": RNG.normal(size=(8, 8)).astype(np.float32)}
+    model = graph(text, 17, constants)
+    result = quantize_static(model, None, None, extra_options={"Preset": "BFP16"})
+    assert {"mask", "a"} <= set(result.report.not_data)
+    assert "s" not in result.report.not_data
+    kept = np.array([1, 1, 1, 1, 1, 0, 1, 0]).reshape(1, 1, 1, 8)
+    feed = {"x": RNG.normal(size=(1, 2, 8, 8)).astype(np.float32), "kept": kept}
+    exact, found = (run_model(each, feed, LEVELS[0])["y"] for each in (model, result.model))
+    assert sqnr_db(exact, found) > 30
