@@ -18,12 +18,12 @@ from onnxruntime.quantization import (
     QuantizationMode,
     QuantType,
     create_calibrator,
+    quant_pre_process,
     quantize,
     quantize_dynamic,
     shape_inference,
     write_calibration_table,
 )
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from .entry.attach import attach, attach_on_import, attached, detach
 from .errors import AccuracyWarning, RandomDataWarning

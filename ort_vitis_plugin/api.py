@@ -6,11 +6,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from onnxruntime.quantization import QuantFormat, QuantType
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.put_functions import put_functions
 from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
 from .emission.clip_metadata import KEY as CLAMPS
@@ -192,6 +193,7 @@ __all__ = [
     "position_of",
     "prepare",
     "prepared",
+    "put_functions",
     "qtype",
     "quantize",
     "reduced_axes",

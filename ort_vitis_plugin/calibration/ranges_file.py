@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from onnxruntime.quantization.calibrate import CalibrationMethod
+from onnxruntime.quantization import CalibrationMethod
 
 from ..errors import CalibrationError
 from ..onnx_io.whole_file import as_output_error, write_text

@@ -79,7 +79,9 @@ class Emitter:
     def _activation(self, planned: TensorPlan) -> None:
         name = planned.name
         source, readers, is_output = self._open(name)
-        for reader in [reader for reader in readers if self._carries_into_a_body(reader)]:
+        is_float = self._is_float(name)
+        past = [r for r in readers if self._carries_into_a_body(r) or (is_float and r.name in self.plan.float_readers)]
+        for reader in past:
             readers.remove(reader)
             self._read(reader, name, source)
         parameters = self.plan.of(name) or planned
@@ -133,6 +135,11 @@ class Emitter:
             self._read(reader, old, new)
             return
         self.graph.set_inputs(reader, [new if index in at else name for index, name in enumerate(reader.input)])
+
+    def _is_float(self, name: str) -> bool:
+        """Whether the tensor is float before its pair: an input, or what a node makes that is not computed in codes."""
+        producer = self.graph.producer(name)
+        return producer is None or producer.name not in self.marks.nodes
 
     def _carries_into_a_body(self, node: NodeProto) -> bool:
         """Whether the node, itself float, stands between a pair and a body; it then reads what the pair reads."""

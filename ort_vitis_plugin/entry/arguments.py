@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxruntime.quantization.calibrate import CalibrationMethod
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ..errors import OptionTypeError, suggest
 from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType

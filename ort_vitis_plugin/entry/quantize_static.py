@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import QuantFormat, QuantType
 
 from ..foreign import ours_or_none
 from ..numerics.qtypes import PowerOfTwoMethod
@@ -24,7 +24,7 @@ from .whole_call import request_files, whole_call
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from onnxruntime.quantization.calibrate import CalibraterBase
+    from onnxruntime.quantization import CalibraterBase
 
     from ..calibration import Calibration, Executor
     from ..request.settings import Settings

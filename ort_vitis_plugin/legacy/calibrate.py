@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
-from onnxruntime.quantization.calibrate import MinMaxCalibrater
-from onnxruntime.quantization.quant_utils import compute_scale_zp, get_qmin_qmax_for_qType
+from onnxruntime.quantization import MinMaxCalibrater
 
 from ..errors import CalibrationError, ModelNotFoundError, OptionError
 from ..foreign import public
 from ..onnx_io.whole_file import scratch_folder
 from .arguments import OP_TYPES, check_node_names, deprecated, listed_names
+from .quantizer import uint8_parameters
 
 
 class _LegacyCalibrater(MinMaxCalibrater):  # type: ignore[misc]
@@ -71,7 +71,7 @@ def calibrate(
         augmented = folder / "augmented.onnx" if augmented_model_path is None else Path(augmented_model_path)
         ranges = _ranges(_LegacyCalibrater(folder / "model.onnx", augmented, tensors), data_reader)
     narrowed = _Narrowing(model)
-    return {name: _zero_point_and_scale(*narrowed(name, *ends)) for name, ends in ranges.items()}
+    return {name: list(uint8_parameters(*narrowed(name, *ends))) for name, ends in ranges.items()}
 
 
 def _float_tensors(model: ModelProto, nodes: Iterable[NodeProto]) -> dict[str, Any]:
@@ -132,9 +132,3 @@ class _Narrowing:
             if name in self.constants:
                 bounds[key] = numpy_helper.to_array(self.constants[name]).reshape(())
         return bounds.get("min", -np.inf), bounds.get("max", np.inf)
-
-
-def _zero_point_and_scale(low: Any, high: Any) -> list[Any]:
-    qmin, qmax = get_qmin_qmax_for_qType(TensorProto.UINT8)
-    zero_point, scale = compute_scale_zp(np.array(low, np.float32), np.array(high, np.float32), qmin, qmax)
-    return [np.uint8(zero_point), np.float32(scale)]

@@ -10,8 +10,7 @@ from typing import Any
 
 import onnx
 from onnx import ModelProto, TensorProto
-from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
-from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType, add_infer_metadata
+from onnxruntime.quantization import QuantizationMode, QuantType
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
 from ..foreign import public
@@ -46,9 +45,7 @@ def _prepared(model: ModelProto) -> ModelProto:
             own.CopyFrom(tensors[node.input[2]])
             own.name = node.input[2] = f"{node.input[2]}_of_node_{number}"
             graph.initializer.append(own)
-    copy = onnx.shape_inference.infer_shapes(copy)
-    add_infer_metadata(copy)
-    return copy
+    return onnx.shape_inference.infer_shapes(copy)
 
 
 @public
@@ -113,7 +110,7 @@ def quantize(
 
 def _report_float_nodes(quantizer: LegacyQuantizer) -> None:
     """One warning for nodes that stay float for want of parameters; an error if all of them do."""
-    wanted = [node for node in quantizer.model.nodes() if ONNXQuantizer.should_quantize_node(quantizer, node)]
+    wanted = [node for node in quantizer.model.nodes() if quantizer.is_selected(node)]
     lacking = {node.name or node.output[0]: missing for node in wanted if (missing := quantizer.missing(node))}
     if not lacking:
         return

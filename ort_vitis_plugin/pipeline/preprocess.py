@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
-from onnxruntime.quantization.shape_inference import quant_pre_process
+from onnxruntime.quantization import quant_pre_process
 
 from ..errors import ModelError
 from ..onnx_io.save import LARGEST_FILE, model_size, save_model

@@ -37,6 +37,7 @@ class Plan:
     ``fused`` leads from a tensor inside one device operation to the tensor that operation writes; ``removed`` are
     nodes that saturation replaces; ``bounds`` hold whatever the target. ``range_source`` leads from a tensor to the one
     whose range it takes; ``changes`` says what happened to a tensor once it was planned.
+    ``float_readers`` read what is float as it is.
     """
 
     graph: Graph
@@ -47,6 +48,7 @@ class Plan:
     bounds: list[Bound] = field(default_factory=list)
     range_source: dict[str, str] = field(default_factory=dict)
     changes: dict[str, list[str]] = field(default_factory=dict)
+    float_readers: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[TensorPlan]:
         return iter(self.tensors.values())
@@ -124,4 +126,5 @@ class Plan:
             list(self.bounds),
             dict(self.range_source),
             {name: list(changes) for name, changes in self.changes.items()},
+            self.float_readers,
         )

@@ -7,7 +7,7 @@ import ast
 import inspect
 import textwrap
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -144,10 +144,14 @@ class Transform:
 
 @dataclass(frozen=True)
 class StaysFloat:
-    """Nodes and tensors that codes would ruin, each with the reason that the report gives."""
+    """Nodes and tensors that codes would ruin, each with the reason that the report gives.
+
+    ``readers`` are nodes that stay float and read what is float before it is rounded for others.
+    """
 
     nodes: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
+    readers: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ def apply_leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
         call.leave_float(node, found.nodes[node.name])
     tensors = {name: why for name, why in found.tensors.items() if name not in call.ledger.float_tensors}
     call.ledger.float_tensors.update(tensors)
+    call.ledger.float_readers.update(found.readers)
     count = len(taken) + len(tensors)
     if count:
         call.report.transforms[rule.key] = call.report.transforms.get(rule.key, 0) + count

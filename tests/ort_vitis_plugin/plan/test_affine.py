@@ -1,6 +1,6 @@
 """Positions: NonOverflow never clips and is as fine as it can be; MinMSE beats every other position."""
-
 # SPDX-License-Identifier: MIT
+
 from __future__ import annotations
 
 import math
@@ -14,7 +14,6 @@ from ort_vitis_plugin.numerics.qtypes import QType, host_qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, fake_quant, quantize
 from ort_vitis_plugin.plan.affine import affine, linear, rounded_up, softmax_affine, widened, with_float_scale
 from ort_vitis_plugin.plan.error_curve import ErrorCurve
-from ort_vitis_plugin.plan.int32_bias import int32_bias_positions, int32_bias_scale
 from ort_vitis_plugin.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
 Random = np.random.Generator
+
 
 DISTRIBUTIONS: dict[str, Callable[[Random], NDArray[Any]]] = {
     "normal": lambda r: r.standard_normal(997),
@@ -34,6 +35,8 @@ DISTRIBUTIONS: dict[str, Callable[[Random], NDArray[Any]]] = {
     "lattice": lambda r: r.integers(-40, 40, 997) * 0.25,
     "log-normal": lambda r: r.lognormal(0, 2, 997),
 }
+
+
 KINDS = [host_qtype("QInt8"), host_qtype("QUInt8"), host_qtype("QInt16")]
 
 
@@ -157,21 +160,6 @@ def test_minimum_real_range_widens() -> None:
     assert widened(-0.1, 0.1, None) == (-0.1, 0.1)
     assert widened(-0.1, 0.1, 0.2) == (-0.1, 0.1)
     assert widened(-0.1, 0.1, 1.0) == (-0.1, 0.9)
-
-
-@pytest.mark.parametrize("bias", [[3.0], [-8.0, 1e-3], [1e9], [1e-12]])
-def test_int32_bias_limits(bias: list[float]) -> None:
-    values = np.array(bias)
-    highest = int32_bias_positions(values)
-    assert highest is not None
-    assert np.abs(values).max() * 2.0**highest <= 2**31 - 1 < np.abs(values).max() * 2.0 ** (highest + 1)
-    scale = np.asarray(1e-12)
-    grown = np.float32(scale * int32_bias_scale(values, scale))
-    assert np.abs(values).max() / grown <= 2**31 - 1
-
-
-def test_int32_bias_of_zero_has_no_limit() -> None:
-    assert int32_bias_positions(np.zeros(3)) is None
 
 
 def test_fake_quant_is_the_round_trip() -> None:

@@ -12,33 +12,20 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import ModelProto, TensorProto, helper, parser
+from onnx import ModelProto, TensorProto, helper
 
 from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static
-from ort_vitis_plugin.calibration.observe import Candidates, NonFinite, Observer, Sample, direct_errors, observe
+from ort_vitis_plugin.calibration.observe import NonFinite, Observer, Sample, observe
 from ort_vitis_plugin.custom_ops.library import find_library, register
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
 from ort_vitis_plugin.onnx_io import external_weights
-from ort_vitis_plugin.sketch import Sketch, squared_error_direct
+from ort_vitis_plugin.sketch import Sketch
 from ort_vitis_plugin.sketch import engine as sketch_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-TWO_INPUTS = """
-<ir_version: 8, opset_import: ["": 17]>
-g (float[N, 4] x, float[N, 4] y) => (float[N, 3] out)
-<float[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12.5}>
-{
-    s = Add(x, y)
-    r = Relu(s)
-    m = MatMul(r, w)
-    n = Shape(m)
-    out = Sigmoid(m)
-}
-"""
-FLOATS = ["x", "y", "s", "r", "m", "out"]
+from tests.ort_vitis_plugin.calibration.observe.networks import FLOATS, TWO_INPUTS, feeds, parsed
 
 
 @pytest.fixture(autouse=True, params=["observers", "fetched"])
@@ -51,21 +38,10 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-def parsed(text: str) -> ModelProto:
-    model = parser.parse_model(text)
-    onnx.checker.check_model(model, full_check=True)
-    return model
-
-
 def raw(model: ModelProto) -> ModelProto:
     for tensor in model.graph.initializer:
         tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
     return model
-
-
-def feeds(*batches: int, seed: int = 0) -> list[dict[str, np.ndarray]]:
-    rng = np.random.default_rng(seed)
-    return [{n: rng.standard_normal((batch, 4)).astype(np.float32) for n in "xy"} for batch in batches]
 
 
 def by_hand(model: ModelProto, tensors: list[str], samples: list[dict[str, Any]]) -> dict[str, Sketch]:
@@ -317,22 +293,6 @@ def test_a_model_that_contains_our_ops(engine: str) -> None:
     if find_library() is None:
         pytest.skip("the custom-op library was not built")
     assert observe(made, tensors, feeds(4), configure=register) == expected
-
-
-def test_16_bit_positions_are_settled_exactly_in_a_second_pass() -> None:
-    model, samples = parsed(TWO_INPUTS), feeds(300, 200)
-    positions, low, high = range(4, 20), -32768, 32767
-    seen = observe(model, FLOATS, samples)
-    candidates = {name: Candidates(sketch.contenders(positions, low, high), low, high) for name, sketch in seen.items()}
-    errors = direct_errors(model, candidates, samples)
-    everything = {name: Candidates(positions, low, high) for name in seen}
-    truth = direct_errors(model, everything, samples)
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    out = np.concatenate([session.run(["out"], feed)[0] for feed in samples])
-    np.testing.assert_allclose(truth["out"], squared_error_direct(out, positions, low, high), rtol=1e-12)
-    for name, each in candidates.items():
-        assert 1 <= len(each.positions) < 5
-        assert errors[name].min() == truth[name].min()
 
 
 def test_a_model_that_holds_the_name_of_an_observer() -> None:

@@ -3,83 +3,33 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, NodeProto, helper
+from onnx import ModelProto, helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
-from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
+from ort_vitis_plugin.errors import UnknownNameError
 from ort_vitis_plugin.graph import subgraphs
-from ort_vitis_plugin.numerics.sqnr import sqnr_db
-from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from ort_vitis_plugin.testing import graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-Feeds = list[dict[str, Any]]
-
-
-def weights(seed: int, shape: tuple[int, ...] = (4, 4)) -> np.ndarray:
-    return np.random.default_rng(seed).uniform(-0.8, 0.8, shape).astype(np.float32)
-
-
-def samples(count: int = 6, **others: Any) -> Feeds:
-    """Values of x, (2, 4), beside what ``others`` gives for each number."""
-    draw = np.random.default_rng(7).standard_normal
-    return [
-        {"x": draw((2, 4)).astype(np.float32), **{name: np.asarray(of(at)) for name, of in others.items()}}
-        for at in range(count)
-    ]
-
-
-def quantized(model: ModelProto, feeds: Feeds, **arguments: Any) -> Any:
-    options = {"EnableSubgraph": True, **arguments.pop("extra_options", {})}
-    before = model.SerializeToString(deterministic=True)
-    result = quantize_static(model, None, feeds, extra_options=options, **arguments)
-    assert model.SerializeToString(deterministic=True) == before
-    onnx.checker.check_model(result.model, full_check=True)
-    return result
-
-
-def nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """All nodes, those of bodies included."""
-
-    def walk(found: Any) -> Iterator[NodeProto]:
-        for node in found:
-            yield node
-            for body in subgraphs(node):
-                yield from walk(body.node)
-
-    return walk(model.graph.node)
-
-
-def bodies(model: ModelProto) -> list[list[str]]:
-    """Op types of each body, outer ones first."""
-    return [[node.op_type for node in body.node] for owner in nodes(model) for body in subgraphs(owner)]
-
-
-def sqnr(before: ModelProto, after: ModelProto, feeds: Feeds) -> float:
-    """The lesser of both optimization levels."""
-
-    def outputs(model: ModelProto, level: Any) -> np.ndarray:
-        return np.concatenate([run_model(model, feed, level)["y"].ravel() for feed in feeds])
-
-    wanted = outputs(before, LEVELS[0])
-    return min(sqnr_db(wanted, outputs(after, level)) for level in LEVELS)
-
-
-def scale_inside(model: ModelProto, tensor: str) -> float:
-    """The scale of a tensor of a body."""
-    stored = [found for owner in nodes(model) for body in subgraphs(owner) for found in body.initializer]
-    (scale,) = [onnx.numpy_helper.to_array(found).item() for found in stored if found.name == f"{tensor}_scale"]
-    return float(scale)
-
+    pass
+from tests.ort_vitis_plugin.pipeline.subgraphs.bodies import (
+    BOTH,
+    TURNS,
+    bodies,
+    branches,
+    nodes,
+    quantized,
+    samples,
+    scale_inside,
+    sqnr,
+    weights,
+)
 
 LOOP = """
 t (float[2,4] x, int64 turns) => (float[2,4] y) {
@@ -92,7 +42,6 @@ t (float[2,4] x, int64 turns) => (float[2,4] y) {
   }> (turns, on, s0)
 }
 """
-TURNS: dict[str, Any] = {"turns": lambda at: np.int64(1 + at % 3)}
 
 
 def loop(*, local: bool = False, opset: int = 17) -> ModelProto:
@@ -104,33 +53,7 @@ def loop(*, local: bool = False, opset: int = 17) -> ModelProto:
     return model
 
 
-def branches(*, equal_names: bool = False) -> ModelProto:
-    """y = MatMul(h, w1) or Sigmoid(MatMul(h, w2)), with h captured."""
-    second = "mm" if equal_names else "other"
-    text = f"""
-    t (float[2,4] x, bool which) => (float[2,4] y) {{
-      h = MatMul(x, w0)
-      r = Relu(h)
-      z = If (which) <
-        then_branch = yes () => (float[2,4] t_out) {{
-          [first] mm = MatMul(r, w1)
-          t_out = Tanh(mm)
-        }},
-        else_branch = no () => (float[2,4] e_out) {{
-          [{"first" if equal_names else "second"}] {second} = MatMul(r, w2)
-          e_out = Sigmoid({second})
-        }}
-      >
-      y = Add(z, r)
-    }}
-    """
-    return graph(text, 17, {f"w{at}": weights(at) for at in range(3)})
-
-
-BOTH: dict[str, Any] = {"which": lambda at: at % 2 == 0}
 PAIR = ["QuantizeLinear", "DequantizeLinear"]
-
-# ---------------------------------------------------------------------- what must not change
 
 
 def test_without_the_option_bodies_stay_as_they_are() -> None:
@@ -171,9 +94,6 @@ def test_excluded_nodes_and_what_lies_inside_them(excluded: str) -> None:
 def test_a_name_that_no_body_has() -> None:
     with pytest.raises(UnknownNameError, match=r"firsd.*did you mean first"):
         quantized(branches(), samples(**BOTH), nodes_to_exclude=["firsd"])
-
-
-# ---------------------------------------------------------------------- what must change
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["captured", "local"])
@@ -263,40 +183,6 @@ def test_bodies_in_bodies() -> None:
     assert sqnr(model, result, feeds) >= 25
 
 
-def test_a_tensor_that_grows_with_every_turn() -> None:
-    """Shapes that no scan output could collect."""
-    text = """
-    t (float[2,4] x, int64 turns) => (float[N,4] y) {
-      on = Constant <value = bool {1}> ()
-      y = Loop <body = turn (int64 i, bool go_on, float[M,4] s) => (bool goes_on, float[K,4] s_out) {
-        goes_on = Identity(go_on)
-        mm = MatMul(s, w)
-        s_out = Concat <axis = 0> (mm, x)
-      }> (turns, on, x)
-    }
-    """
-    model, feeds = graph(text, 17, {"w": weights(3)}), samples(**TURNS)
-    result = quantized(model, feeds).model
-    assert "QuantizeLinear" in bodies(result)[0]
-    assert sqnr(model, result, feeds) >= 25
-
-
-def test_every_turn_counts() -> None:
-    """The range of what a loop doubles is that of its last turn."""
-    text = """
-    t (float[2,4] x, int64 turns) => (float[2,4] y) {
-      on = Constant <value = bool {1}> ()
-      y = Loop <body = turn (int64 i, bool go_on, float[2,4] s) => (bool goes_on, float[2,4] s_out) {
-        goes_on = Identity(go_on)
-        s_out = Add(s, s)
-      }> (turns, on, x)
-    }
-    """
-    feeds: Feeds = [{"x": np.full((2, 4), 0.9, np.float32), "turns": np.asarray(5)}]
-    result = quantized(graph(text), feeds, calibrate_method=CalibrationMethod.MinMax).model
-    assert scale_inside(result, "s_out") == pytest.approx(0.9 * 2**5 / 255, rel=1e-5)
-
-
 FORMATS = [
     (QuantFormat.QDQ, CalibrationMethod.MinMax, QuantType.QUInt8, 25),
     (QuantFormat.QDQ, CalibrationMethod.Percentile, QuantType.QInt8, 20),
@@ -359,40 +245,3 @@ def test_constant_nodes_in_bodies_are_weights() -> None:
     result = quantized(model, samples(**TURNS), optimize_model=False).model
     assert "Constant" not in bodies(result)[0]
     assert sqnr(model, result, samples(**TURNS)) >= 25
-
-
-def test_infinite_values_inside_are_left_out_and_told() -> None:
-    text = """
-    t (float[2,4] x, bool which) => (float[2,4] y) {
-      h = Relu(x)
-      y = If (which) <
-        then_branch = yes () => (float[2,4] t_out) {
-          quotient = Div(one, h)
-          t_out = Min(quotient, one)
-        },
-        else_branch = no () => (float[2,4] e_out) { e_out = Neg(h) }
-      >
-    }
-    """
-    model, feeds = graph(text, 17, {"one": np.ones((), np.float32)}), samples(**BOTH)
-    ops = {"op_types_to_quantize": ["Div", "Min", "Relu"], "calibrate_method": CalibrationMethod.MinMax}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = quantized(model, feeds, extra_options={"SelfCheck": False}, **ops).report
-    assert any(key.startswith("quotient in sample 0") for key in report.non_finite)
-    with pytest.raises(CalibrationError, match=r"sample 0.*Inf.*quotient"):
-        quantized(model, feeds, extra_options={"NonFiniteSamples": "error"}, **ops)
-
-
-def test_a_cache_holds_what_bodies_computed(tmp_path: Path) -> None:
-    model, feeds, cache = branches(), samples(**BOTH), str(tmp_path / "cache")
-    first = quantized(model, feeds, extra_options={"CalibrationCache": cache}).model
-    second = quantized(model, feeds[:1], extra_options={"CalibrationCache": cache}).model
-    assert first.SerializeToString(deterministic=True) == second.SerializeToString(deterministic=True)
-
-
-def test_a_cache_made_without_bodies_is_refused(tmp_path: Path) -> None:
-    model, feeds, cache = branches(), samples(**BOTH), str(tmp_path / "cache")
-    quantize_static(model, None, feeds, extra_options={"CalibrationCache": cache})
-    with pytest.raises(CalibrationError, match="another model"):
-        quantized(model, feeds, extra_options={"CalibrationCache": cache})
