@@ -91,6 +91,14 @@ def is_same(one: object, other: object) -> bool:
         return False
 
 
+def is_falsy(value: object) -> bool:
+    """Whether a value is None, False, 0 or empty; arrays, and what has no truth, are none of these."""
+    try:
+        return not value
+    except Exception:  # code of the caller, or an array of answers
+        return False
+
+
 def option(
     default: Any,
     doc: str,
