@@ -64,12 +64,23 @@ class Samples:
         """Give only these samples, of a reader that ``is_ranged``."""
         self._range, self._remember = (start_index, end_index), 0
 
-    def some(self) -> list[Feed]:
+    @property
+    def is_read_once(self) -> bool:
+        """Whether the reader gives its samples a single time."""
+        if makes_readers(self.reader) or hasattr(self.reader, "rewind"):
+            return False
+        return hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator)
+
+    def remember(self, count: int) -> None:
+        """Keep the first ``count`` samples as they are read."""
+        self._remember = count
+
+    def some(self, count: int) -> list[Feed]:
         """The first samples, as the original model takes them; read now if nothing has read them yet."""
         if not self.remembered:
             for _ in zip(range(self._remember), self, strict=False):
                 pass
-        return self.remembered
+        return self.remembered[:count]
 
     def __iter__(self) -> Iterator[Feed]:
         for number, feed in enumerate(self._raw()):

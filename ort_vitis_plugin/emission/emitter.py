@@ -139,7 +139,10 @@ class Emitter:
     def _is_float(self, name: str) -> bool:
         """Whether the tensor is float before its pair: an input, or what a node makes that is not computed in codes."""
         producer = self.graph.producer(name)
-        return producer is None or producer.name not in self.marks.nodes
+        if producer is None:
+            return True
+        computed = self.graph.simulated_node.get(producer.name, producer).name
+        return computed not in self.marks.nodes and producer.name not in self.graph.device_nodes
 
     def _carries_into_a_body(self, node: NodeProto) -> bool:
         """Whether the node, itself float, stands between a pair and a body; it then reads what the pair reads."""

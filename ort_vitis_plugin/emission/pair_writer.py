@@ -45,6 +45,9 @@ class Device(Protocol):
     @property
     def bias_as_weight(self) -> bool: ...
 
+    @property
+    def own_parameters(self) -> bool: ...
+
 
 class PairSettings(Protocol):
     """What a writer asks of the call."""
@@ -81,6 +84,8 @@ class PairWriter:
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
     installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
     weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``owns_parameters`` (the initializers of a pair bear its own tensor's name, also where several tensors share
+    parameters); ``has_blocks`` (parameters for blocks of a matrix); ``writes_operators`` (in the place of pairs);
     ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
@@ -91,9 +96,12 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    owns_parameters = False
     ignores: ClassVar[frozenset[str]] = frozenset()
     keeps_stored_codes = True
     has_zero_points = True
+    has_blocks = True
+    writes_operators = False
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -285,9 +293,11 @@ class PairWriter:
     def _stored(self, pair: Pair, suffix: str, *, is_half: bool) -> tuple[str, ...]:
         """The initializers that hold the parameters: scale and zero point, a scale alone, or none.
 
-        They have the name of the pair's own tensor, also where another's parameters hold: compilers look them up.
+        Where parameters are those of another tensor, so are their names, as in onnxruntime, unless compilers look them
+        up by the pair's own tensor.
         """
-        planned, name = pair.parameters, pair.tensor
+        planned = pair.parameters
+        name = pair.tensor if self.owns_parameters or self.settings.target.own_parameters else planned.name
         key = (name, suffix, is_half)
         if planned.kind.scaling is Scaling.NONE:
             return ()

@@ -11,6 +11,7 @@ from .. import custom_ops
 from ..data_readers import RandomDataReader, Samples
 from ..errors import CalibrationError, RandomDataWarning
 from ..onnx_io.sessions import extensions_library
+from .corrections import enabled_corrections
 from .range_file import range_file
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # A choice: more than one, so that a fault of one sample is seen as such; few, for the check runs each three times.
 CHECKED_SAMPLES = 4
+KEPT_SAMPLES = 64  # of a reader that can be read once, for corrections
 
 
 def libraries_of(call: Call, model: ModelProto) -> list[str]:
@@ -76,4 +78,7 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
             model, call.call.random_data_reader_input_shape, call.call.random_data_reader_input_data_range
         )
     converts = call.call.convert_fp16_to_fp32 or call.call.convert_nchw_to_nhwc
-    return Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
+    samples = Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
+    if samples.is_read_once and enabled_corrections(call):
+        samples.remember(KEPT_SAMPLES)
+    return samples

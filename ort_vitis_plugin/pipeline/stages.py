@@ -34,7 +34,7 @@ from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
-from .inputs import libraries_of, samples_of, warn_of_random_data
+from .inputs import CHECKED_SAMPLES, libraries_of, samples_of, warn_of_random_data
 from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
@@ -211,7 +211,7 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
 def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto | None = None) -> ModelProto:
     """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
     if call.call.self_check:
-        feeds = call.samples.some()
+        feeds = call.samples.some(CHECKED_SAMPLES)
         check_result(
             original,
             model,

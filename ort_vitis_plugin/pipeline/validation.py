@@ -104,7 +104,7 @@ def _check_blocks(settings: Settings) -> None:
         return
     if asked < 0:
         raise OptionError(f"BlockSize={asked}: a block has at least one row; 0 makes none")
-    if full_name(settings.format.key) != "QuantFormat.QDQ" or settings.method.power_of_two:
+    if not settings.format.writer.has_blocks or settings.method.power_of_two:
         raise UnsupportedError(
             f"BlockSize={asked}: blocks have float scales and native pairs; use QuantFormat.QDQ and "
             "calibrate_method=CalibrationMethod.MinMax, or leave BlockSize out"
@@ -141,7 +141,7 @@ def _warn_of_scales(settings: Settings) -> None:
     """What speaks of scales and zero points, where no type of the call has one, has no effect; said once."""
     if any(kind.has_parameters for kind in settings.kinds):
         return
-    given = [key for key in OF_SCALES if settings.options.given(key)]
+    given = [key for key in OF_SCALES if key in settings.request.given]
     given += [name for name in ("per_channel", "reduce_range") if getattr(settings.request, name)]
     if given:
         kinds = " and ".join(sorted(map(str, settings.kinds)))

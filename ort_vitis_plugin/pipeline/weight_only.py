@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
@@ -20,15 +20,18 @@ from onnx import ModelProto, TensorProto
 from ..emission.pair_writer import PairWriter
 from ..errors import UnsupportedError
 from ..graph import DEFAULT_DOMAINS, Graph, attribute
+from ..graph.op_sets import RESHAPES
 from ..numerics.block_codes import block_codes
 from ..onnx_io import external_weights
 from ..request.weight_blocks import MAT_MUL_NBITS, OPTION, WeightBlocks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import NodeProto
 
     from ..request.call import Call
 
+IR_OF_4_BITS = 10
 TABLE_BITS = 4  # of the tables that the tool takes
 TOOL = "onnxruntime.quantization.matmul_nbits_quantizer"
 
@@ -82,7 +85,25 @@ def _of_product(graph: Graph, node: NodeProto, *, gemm: bool) -> BlockWeight | N
 def _of_table(graph: Graph, node: NodeProto) -> BlockWeight | None:
     name = node.input[0]
     takes_rows = node.domain in DEFAULT_DOMAINS and attribute(node, "axis", 0) == 0
-    return BlockWeight(node, name, 1) if takes_rows and _is_matrix(graph, name) else None
+    if not takes_rows or not _is_matrix(graph, name) or not _is_fed(graph, node.input[1]):
+        return None
+    return None if _is_of_angles(graph.array(name)) else BlockWeight(node, name, 1)
+
+
+def _is_fed(graph: Graph, indices: str) -> bool:
+    """Whether the caller says which rows are taken: what the model counts by itself are positions, not words."""
+    node = graph.producer(indices)
+    while node is not None and node.op_type in (*RESHAPES, "Cast", "Identity"):
+        indices = node.input[0]
+        node = graph.producer(indices)
+    return indices in graph.inputs
+
+
+def _is_of_angles(table: NDArray[Any] | None) -> bool:
+    """Whether it holds cosines or sines of positions: within one, the first row that of the angle 0."""
+    if table is None or not table.size:
+        return True
+    return bool(np.abs(table).max() <= 1 and ((table[0] == 1).all() or (table[0] == 0).all()))
 
 
 def _is_matrix(graph: Graph, name: str) -> bool:
@@ -173,7 +194,8 @@ def _by_tool(graph: Graph, weights: list[BlockWeight], blocks: WeightBlocks) -> 
     model = graph.to_model()
     copy = ModelProto()
     copy.CopyFrom(model)
-    with _logging_as_it_was():
+    copy.ir_version = max(copy.ir_version, IR_OF_4_BITS)
+    with _logging_as_it_was(), np.errstate(all="ignore"):  # it divides by the scales of blocks of zeros
         from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
         tool = MatMulNBitsQuantizer(

@@ -15,7 +15,6 @@ from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
 from ..plan.affine import restricted, softmax_affine, widened
 from ..plan.error_curve import ErrorCurve
-from ..plugin.entries import full_name
 from ..plugin.methods import TensorFacts
 from ..sketch import Sketch
 
@@ -114,8 +113,7 @@ class TensorParameters:
     def _nnapi_sigmoid(self, name: str, role: Role, kind: QType) -> TensorPlan | None:
         """NNAPI demands the scale 1/256, from 0 on, behind a Sigmoid on codes (option extra.Sigmoid.nnapi)."""
         node = self.graph.producer(name)
-        is_qoperator = full_name(self.settings.format.key) == "QuantFormat.QOperator"
-        asked = self.settings.options[OrtOptions].sigmoid_nnapi and is_qoperator
+        asked = self.settings.options[OrtOptions].sigmoid_nnapi and self.writer.writes_operators
         if not asked or role is not Role.ACTIVATION or node is None or node.op_type != "Sigmoid":
             return None
         scale, zero = np.asarray(1 / 256, np.float32), np.asarray(kind.min, np.int64)

@@ -46,7 +46,9 @@ class Target:
     ``base`` names a target whose operators, rules and transforms hold here too; ``op_types`` the op types
     quantized by default (None: onnxruntime's); ``computes`` says in which types the device computes: where it does
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
-    ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
+    ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32;
+    ``own_parameters`` names scales and zero points after the tensor of their pair, also where another's hold: compilers
+    look them up by it; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
     can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
     """
@@ -58,6 +60,7 @@ class Target:
     op_types: frozenset[str] | None = None
     computes: Callable[[QType], bool] | None = None
     bias_as_weight: bool = False
+    own_parameters: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
     keeps_opset: bool = False

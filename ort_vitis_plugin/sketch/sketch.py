@@ -99,9 +99,7 @@ class Sketch(Tally):
         return [int(at[errors.argmin()])] if exact[near].all() else [int(position) for position in at[near]]
 
     def percentile(self, q: float, *, absolute: bool = False) -> tuple[float, float]:
-        """The least range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for so many.
-
-        Values are whole: of 64 values 99 percent are all of them.
+        """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent.
 
         Raises:
             CalibrationError: ``q`` lies outside of 0 to 100.
@@ -111,14 +109,10 @@ class Sketch(Tally):
         if not self.count:
             return 0.0, 0.0
         if absolute:
-            limit = self._magnitude_quantile(self._whole(q / 100))
+            limit = self._magnitude_quantile(q / 100)
             return -limit, limit
-        tail = 1 - self._whole((1 + q / 100) / 2)
+        tail = (1 - q / 100) / 2
         return self.quantile(tail), self.quantile(1 - tail)
-
-    def _whole(self, fraction: float) -> float:
-        """The share of as many values, none of them in part; what is no more than a rounding is left out."""
-        return math.ceil(fraction * self.count - 1e-9 * self.count) / self.count
 
     def quantile(self, fraction: float) -> float:
         """The value below which ``fraction`` of the values lie; the extremes at 0 and 1."""

@@ -23,8 +23,9 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
-    keeps_stored_codes = has_zero_points = False
+    keeps_stored_codes = has_zero_points = has_blocks = False
     needs_native_pairs = True
+    owns_parameters = True
     ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
 
     def domain(self, kind: QType) -> str:
@@ -48,7 +49,11 @@ class FixNeuronWriter(PairWriter):
 
 
 def check_channels(settings: Configuration) -> None:
-    """Raise for what one position cannot say."""
+    """One position holds for all channels.
+
+    Raises:
+        UnsupportedError: the call asks for channels.
+    """
     if settings.request.per_channel:
         raise UnsupportedError(
             "FixNeuron has one position for all channels, so per_channel=True cannot be written; use "

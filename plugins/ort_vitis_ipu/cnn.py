@@ -86,6 +86,7 @@ IPU_CNN = Target(
     op_types=DPU | ADDED,
     computes=computes,
     bias_as_weight=True,
+    own_parameters=True,
     check=check,
     placement=placement,
     keeps_opset=True,

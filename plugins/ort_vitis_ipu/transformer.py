@@ -26,6 +26,7 @@ IPU_TRANSFORMER = Target(
     defaults=DEFAULTS,
     op_types=PRODUCTS,
     keeps_opset=True,
+    own_parameters=True,
 )
 
 IPU_TRANSFORMER_PRESET = Preset(

@@ -29,6 +29,8 @@ class QOperatorWriter(PairWriter):
     """Pairs first, by the same plan; then each operator between them becomes its quantized form."""
 
     ignores = frozenset({"DedicatedQDQPair"})
+    has_blocks = False
+    writes_operators = True
 
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         from ort_vitis_plugin.convert import qdq_to_qoperator

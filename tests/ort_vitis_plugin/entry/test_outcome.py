@@ -102,7 +102,8 @@ def test_where_nothing_needs_samples_none_are_asked_for(door: Any, tmp_path: Pat
         door(network(1), tmp_path / "q.onnx", None, extra_options=halves)
     report = vitis.last_report()
     assert report is not None
-    assert any("measured on random data only" in note for note in report.notes)
+    assert any("needs no calibration data" in note for note in report.notes)
+    assert report.sqnr == {}
 
 
 def test_with_a_saved_calibration_the_figure_is_labelled(capsys: pytest.CaptureFixture[str]) -> None:

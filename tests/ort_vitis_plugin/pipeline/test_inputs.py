@@ -27,7 +27,7 @@ def test_random_data_is_noted(options: dict[str, Any], noted: bool) -> None:
     call = plain_context(**options)
     samples = samples_of(call, MODEL)
     assert any("calibrated with random data" in note for note in call.report.notes) == noted
-    assert [set(feed) for feed in samples.some()] == [{"x"}]
+    assert [set(feed) for feed in samples.some(4)] == [{"x"}]
 
 
 def test_the_callers_libraries_come_once_and_behind_the_plugins() -> None:

@@ -82,3 +82,14 @@ def test_what_does_not_grow_is_folded() -> None:
     found = quantize_static(source, None, [{"x": RNG.standard_normal((1, 256)).astype(np.float32)}])
     assert "Transpose" not in {node.op_type for node in found.model.graph.node}
     assert found.report.sqnr["y"] > 25
+
+
+def test_defaults_that_the_model_does_not_state_are_not_stated() -> None:
+    """onnxruntime writes them out for every node that it saves."""
+    body = "h = Conv(x, w, b) r = Relu(h) y = Conv<group = 1>(r, k, b)"
+    values = {**CONV, "k": RNG.standard_normal((8, 8, 1, 1)).astype(np.float32)}
+    source = graph(f"t (float[1, 3, 8, 8] x) => (float[1, 8, 8, 8] y) {{ {body} }}", 17, values)
+    found = quantize_static(source, None, [{"x": RNG.standard_normal((1, 3, 8, 8)).astype(np.float32)}]).model
+    first, second = (node for node in found.graph.node if node.op_type == "Conv")
+    assert {entry.name for entry in first.attribute} & {"auto_pad", "group"} == set()
+    assert {entry.name for entry in second.attribute} & {"auto_pad", "group"} == {"group"}

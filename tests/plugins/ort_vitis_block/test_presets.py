@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime.quantization
 import pytest
 
 from ort_vitis_block.presets import PRESETS
@@ -75,3 +77,30 @@ def test_bfloat16_and_blocks_meet_without_a_pair_too_many() -> None:
     pairs = [node for node in result.model.graph.node if node.op_type.endswith("FixNeuron")]
     assert len(pairs) == 4
     assert all(read.count(node.output[0]) == 1 for node in pairs)
+
+
+def test_bodies_need_no_data_either() -> None:
+    text = """
+    t (float[3, 16] x, bool c) => (float[3, 12] y) {
+      y = If(c) <
+        then_branch = a () => (float[3, 12] p) { p = MatMul(x, w) },
+        else_branch = b () => (float[3, 12] q) { m = MatMul(x, w) q = Neg(m) }>
+    }
+    """
+    model = graph(text, 18, {"w": RNG.normal(size=(16, 12)).astype(np.float32)})
+    options = {"Preset": "BFP16", "EnableSubgraph": True}
+    feed = {"x": RNG.normal(size=(3, 16)).astype(np.float32), "c": np.array(True)}
+    without, with_data = (
+        quantize_static(model, None, data, extra_options=options).model
+        for data in (None, [feed, {**feed, "c": ~feed["c"]}])
+    )
+    assert [function.name for function in without.functions] == ["BFPFixNeuron"]
+    expected, found = (run_model(each, feed, LEVELS[0])["y"] for each in (with_data, without))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_onnxruntimes_door_needs_none_either(tmp_path: Path) -> None:
+    onnx.save(MODEL, tmp_path / "m.onnx")
+    paths = tmp_path / "m.onnx", tmp_path / "q.onnx"
+    onnxruntime.quantization.quantize_static(*paths, None, extra_options={"Preset": "BFP16"})
+    assert onnx.load(paths[1]) == quantize_static(MODEL, None, None, extra_options={"Preset": "BFP16"}).model
