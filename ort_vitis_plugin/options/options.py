@@ -67,7 +67,7 @@ def conforms(value: object, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(conforms(value, argument) for argument in arguments)
     if origin is typing.Literal:
-        return any(value == argument and type(value) is type(argument) for argument in arguments)
+        return any(type(value) is type(argument) and value == argument for argument in arguments)
     if origin in (list, tuple, Sequence):
         inner = arguments[0] if arguments else Any
         return isinstance(value, (list, tuple)) and all(conforms(item, inner) for item in value)
