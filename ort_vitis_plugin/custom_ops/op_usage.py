@@ -117,7 +117,7 @@ def bit_width_of(node: NodeProto) -> int:
             value = helper.get_attribute_value(attribute)
             try:
                 width = int(value)
-            except ValueError:
+            except (ValueError, TypeError):
                 width = 0
             if not 1 <= width <= 32:
                 raise ModelError(

@@ -64,7 +64,7 @@ def request_files(request: Request, *, checkpoint: Any = None) -> CallFiles:
     if request.output is not None:
         files.writes.append(("the output", request.output))
     if _is_path(report := request.given.get("Report")):
-        files.writes.append(("Report", report))
+        files.writes.append(("the option Report", report))
     return files
 
 

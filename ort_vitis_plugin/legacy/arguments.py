@@ -48,7 +48,7 @@ def given_parameters(params: object, model: ModelProto) -> dict[str, tuple[np.ui
             given[name] = (np.uint8(zero_point), np.float32(scale))
         else:
             message = f"quantization_params[{name!r}] has no effect: no activation has this name"
-            warnings.warn(f"{message}{suggest(str(name), activations)}", OptionWarning, stacklevel=3)
+            warnings.warn(f"{message}{suggest(str(name), activations)}", OptionWarning, stacklevel=4)
     return given
 
 
@@ -83,4 +83,4 @@ def listed_names(names: object, argument: str) -> list[str]:
 
 def deprecated(old: str, today: str) -> None:
     """Warn the caller's caller."""
-    warnings.warn(f"{old} is the interface of 2019; today's call is {today}", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{old} is the interface of 2019; today's call is {today}", DeprecationWarning, stacklevel=4)

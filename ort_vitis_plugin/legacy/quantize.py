@@ -117,4 +117,4 @@ def _report_float_nodes(quantizer: LegacyQuantizer) -> None:
     listed = "; ".join(f"{node}: {', '.join(tensors)}" for node, tensors in lacking.items())
     if len(lacking) == len(wanted):
         raise OptionError(f"no node can be quantized, for quantization_params lacks {listed}; calibrate() gives them")
-    warnings.warn(f"these nodes stay float, for quantization_params lacks {listed}", OptionWarning, stacklevel=3)
+    warnings.warn(f"these nodes stay float, for quantization_params lacks {listed}", OptionWarning, stacklevel=4)

@@ -50,15 +50,15 @@ class CallFiles:
             OutputError: so it is; the message names both.
             ModelNotFoundError: the folder of an output does not exist.
         """
-        for _, path in self.writes:
+        for what, path in self.writes:
             if not is_stream(path):
-                check_place(path)
+                check_place(path, what)
         for what, path in self.folders:
             if os.path.exists(path) and not os.path.isdir(path):
                 raise OutputError(f"{what} {str(path)!r} is a file; give a folder")
-        for _, path in self.both:
+        for what, path in self.both:
             if Path(path).parent.is_dir() and (os.path.isfile(path) or not os.path.exists(path)):
-                check_place(path)
+                check_place(path, what)
         taken = {_key(path): (what, path) for what, path in self._read()}
         for what, path in (*self.both, *self.writes):
             if _key(path) in taken:

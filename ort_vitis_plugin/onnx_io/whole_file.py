@@ -29,6 +29,7 @@ from .signals import held_signals
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+OUTPUT = "the output"  # what messages call a file
 STREAMS = ("-", "/dev/stdout")
 PATIENCE = 10.0  # seconds that a writer waits for another one's renames
 LONGEST_NAME = 200  # bytes of a name that a scratch file repeats; file systems take 255
@@ -51,7 +52,7 @@ def is_stream(path: object) -> bool:
     return str(path) in STREAMS
 
 
-def place_of(path: str | Path) -> Path:
+def place_of(path: str | Path, what: str = OUTPUT) -> Path:
     """The file that an output path means, links followed; it is a regular one, or its folder can take it.
 
     Raises:
@@ -62,41 +63,41 @@ def place_of(path: str | Path) -> Path:
     if not isinstance(path, (str, Path)):
         raise OptionTypeError(f"an output takes a path, not {path!r}")
     if not str(path):
-        raise OutputError("the output is an empty path; give a file name")
+        raise OutputError(f"{what} is an empty path; give a file name")
     try:
         if os.path.islink(path) and not os.path.exists(path):
             raise OutputError(
-                f"the output {str(path)!r} is a link to {os.readlink(path)!r}, which does not exist; "
+                f"{what} {str(path)!r} is a link to {os.readlink(path)!r}, which does not exist; "
                 "remove the link, or name the file itself"
             )
         folder = Path(path).parent
         if not folder.is_dir():
-            what = "is not a folder" if folder.exists() else "does not exist; create it first"
-            raise ModelNotFoundError(f"the folder {str(folder)!r} of the output {what}")
+            problem = "is not a folder" if folder.exists() else "does not exist; create it first"
+            raise ModelNotFoundError(f"the folder {str(folder)!r} of {what} {problem}")
         place = Path(os.path.realpath(path))
         if place.exists():
             mode = place.stat().st_mode
-            for is_kind, what in KINDS:
+            for is_kind, kind in KINDS:
                 if is_kind(mode):
-                    raise OutputError(f"the output {str(path)!r} is {what}")
+                    raise OutputError(f"{what} {str(path)!r} is {kind}")
         else:
             os.stat(place.parent)
     except (OSError, ValueError) as error:
         if isinstance(error, (OutputError, ModelNotFoundError)):
             raise
-        raise OutputError(f"the output {path!a} is no path of a file: {error}") from error
+        raise OutputError(f"{what} {path!a} is no path of a file: {error}") from error
     return place
 
 
-def check_place(path: str | Path) -> Path:
+def check_place(path: str | Path, what: str = OUTPUT) -> Path:
     """``place_of``, once it is certain that its folder takes a file now.
 
     Raises:
         OutputError: see ``place_of``; or the folder is read-only or full.
     """
-    place = place_of(path)
+    place = place_of(path, what)
     if not os.access(place.parent, os.W_OK):
-        raise OutputError(f"the folder {str(place.parent)!r} of the output is read-only")
+        raise OutputError(f"the folder {str(place.parent)!r} of {what} is read-only")
     with as_output_error(path), held_signals():
         scratch = Scratch(place)
         try:

@@ -67,7 +67,7 @@ def conforms(value: object, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(conforms(value, argument) for argument in arguments)
     if origin is typing.Literal:
-        return any(value == argument and type(value) is type(argument) for argument in arguments)
+        return any(type(value) is type(argument) and value == argument for argument in arguments)
     if origin in (list, tuple, Sequence):
         inner = arguments[0] if arguments else Any
         return isinstance(value, (list, tuple)) and all(conforms(item, inner) for item in value)
@@ -87,6 +87,14 @@ def is_same(one: object, other: object) -> bool:
     """Whether two values are equal; of arrays, and of what cannot be compared, whether they are one object."""
     try:
         return one is other or bool(one == other)
+    except Exception:  # code of the caller, or an array of answers
+        return False
+
+
+def is_falsy(value: object) -> bool:
+    """Whether a value is None, False, 0 or empty; arrays, and what has no truth, are none of these."""
+    try:
+        return not value
     except Exception:  # code of the caller, or an array of answers
         return False
 

@@ -37,10 +37,10 @@ def without_effect(settings: Settings) -> Iterator[tuple[str, str]]:
     """
     for given in settings.request.given:
         key = option_parser.resolve(given, settings.catalog.options)
-        if key is None or not settings.options[key]:
+        if key is None or option_parser.is_falsy(settings.options[key]):
             continue
         declared = settings.catalog.options[key]
-        if key in ORT_KEYS and settings.options[key] == declared.default:
+        if key in ORT_KEYS and option_parser.is_same(settings.options[key], declared.default):
             continue
         reason = _reason(settings, declared)
         if reason is not None:

@@ -15,7 +15,7 @@ from onnx import ModelProto
 from onnxruntime.quantization import quantize_static
 
 import ort_vitis_plugin as vitis
-from ort_vitis_plugin.errors import QuantizationError
+from ort_vitis_plugin.errors import ModelNotFoundError, OutputError
 from ort_vitis_plugin.testing import graph
 
 X = np.random.default_rng(0).uniform(0.5, 1, (2, 64)).astype(np.float32)
@@ -76,7 +76,7 @@ def test_the_report_is_written_where_the_options_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no/such/folder.json", "."])
 def test_a_report_that_cannot_be_written_is_told_before_work(name: str, tmp_path: Path) -> None:
-    with pytest.raises(QuantizationError, match="folder"):
+    with pytest.raises((OutputError, ModelNotFoundError), match="the option Report"):
         quantize_static(network(1), tmp_path / "q.onnx", Reader(X), extra_options={"Report": str(tmp_path / name)})
     assert list(tmp_path.iterdir()) == []
 

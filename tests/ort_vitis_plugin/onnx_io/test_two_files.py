@@ -1,0 +1,60 @@
+"""A model and its weights in two files always agree."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from ort_vitis_plugin import errors
+from ort_vitis_plugin.onnx_io.save import save_model
+from ort_vitis_plugin.onnx_io.two_files import weights_of
+
+Build = Callable[..., onnx.ModelProto]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_external_data_through_a_link_to_another_folder_are_refused(tmp_path: Path, graph: Build) -> None:
+    model = graph(
+        "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }", constants={"w": np.ones((64, 64), np.float32)}
+    )
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "q.onnx").write_bytes(b"old")
+    (tmp_path / "q.onnx").symlink_to("real/q.onnx")
+    with pytest.raises(errors.OutputError, match="beside the link; name the file itself"):
+        save_model(model, tmp_path / "q.onnx", external_data=True)
+    save_model(model, tmp_path / "q.onnx", external_data=False)
+    assert onnx.load(tmp_path / "real" / "q.onnx") == model
+
+
+def test_generations_of_external_data(tmp_path: Path, graph: Build) -> None:
+    """The one before stays; what other models in the folder name stays for ever."""
+    path = tmp_path / "q.onnx"
+    text = "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }"
+    data = []
+    for value in range(5):
+        save_model(graph(text, constants={"w": np.full((64, 64), value, np.float32)}), path, external_data=True)
+        data.append(next(iter(weights_of(path))))
+        if value == 0:
+            (tmp_path / "kept.onnx").write_bytes(path.read_bytes())
+    assert names(tmp_path) == sorted(["kept.onnx", "q.onnx", data[0], data[3], data[4]])
+    onnx.load(tmp_path / "kept.onnx")
+
+
+def test_equal_models_have_equal_files(tmp_path: Path, graph: Build) -> None:
+    text = "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }"
+    model = graph(text, constants={"w": np.ones((64, 64), np.float32)})
+    for folder in ("a", "b", "b"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        save_model(model, tmp_path / folder / "q.onnx", external_data=True)
+    assert {file.name: file.read_bytes() for file in (tmp_path / "a").iterdir()} == {
+        file.name: file.read_bytes() for file in (tmp_path / "b").iterdir()
+    }
