@@ -48,7 +48,11 @@ def evaluate_verb(
     max_drop: str | None,
     **flags: Any,
 ) -> int:
-    """SQNR of each output, time and size; with labels also how often each model is right."""
+    """SQNR of each output, time and size; with labels also how often each model is right.
+
+    Raises:
+        OptionError: a gate asks for labels, and there are none.
+    """
     from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.measure.evaluation import BEST, SQNR, TOP1, evaluate
 

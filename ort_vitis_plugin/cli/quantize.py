@@ -53,7 +53,11 @@ def quantize_verb(
     min_sqnr: float | None,
     **flags: Any,
 ) -> int:
-    """Quantize float ONNX models with calibration samples."""
+    """Quantize float ONNX models with calibration samples.
+
+    Raises:
+        OptionError: one page is asked for several models.
+    """
     from ort_vitis_plugin.errors import OptionError, QuantizationError
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 

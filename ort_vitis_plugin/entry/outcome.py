@@ -40,6 +40,9 @@ def tell(report: Report, path: str | Path | None = None) -> None:
     """Keep the report, write it to ``path``, log the verdict, and warn where the result is bad.
 
     What was measured on random data is no reason to warn: such samples resemble none that the model was made for.
+
+    Raises:
+        OutputError: the file cannot be written.
     """
     _last[:] = [report]
     if path is not None:

@@ -21,13 +21,13 @@ from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .candidates import (
     corrections,
-    ends,
+    end_nodes,
     halves,
     is_refused,
-    op_types,
     products,
     ranges,
     regions,
+    single_op_types,
     singles,
     steps,
     worst_tensors,
@@ -184,7 +184,7 @@ class _Search:
         """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
-            for phase in (steps, corrections, products, ranges, ends, op_types):
+            for phase in (steps, corrections, products, ranges, end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
