@@ -53,6 +53,18 @@ def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
             yield Candidate(f"{step.key} off", {OPTIONS: {step.option.key: False}})
 
 
+def simulated_shares(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Of the nodes that the device computes otherwise, the last or the first ones left float: half, a quarter, ..."""
+    quantized = bench.quantized(best).report.quantized
+    order = Graph(bench.reference(best), copy=False).sorted()
+    names = [node.name for node in order if quantized.get(node.name, node.op_type) != node.op_type]
+    size = len(names) // 2
+    while size:
+        for where, chosen in (("last", names[-size:]), ("first", names[:size])):
+            yield Candidate(f"the {where} {size} simulated nodes float", {"nodes_to_exclude": chosen})
+        size //= 2
+
+
 def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Equalization, corrections, and all of them together."""
     settings = _settings(best)

@@ -27,6 +27,7 @@ from .candidates import (
     products,
     ranges,
     regions,
+    simulated_shares,
     single_op_types,
     singles,
     steps,
@@ -184,7 +185,7 @@ class _Search:
         """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
-            for phase in (steps, corrections, products, ranges, end_nodes, single_op_types):
+            for phase in (steps, simulated_shares, corrections, products, ranges, end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
