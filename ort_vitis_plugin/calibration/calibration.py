@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import zipfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CalibrationError
 from ..sketch import Sketch
+from .channel_squares import Channels, ChannelSquares
 from .fingerprint import fingerprint
 from .observe import NonFinite
 
@@ -28,12 +29,16 @@ _VERSION = 1
 
 @dataclass
 class Calibration:
-    """Sketches by tensor, the model they belong to, and what was not finite in which sample."""
+    """Sketches by tensor, the model they belong to, and what was not finite in which sample.
+
+    ``energies`` holds sums of squares of channels that weights multiply; older files lack them.
+    """
 
     sketches: dict[str, Sketch]
     fingerprint: str
     samples: int = 0
     non_finite: list[NonFinite] = field(default_factory=list)
+    energies: dict[Channels, ChannelSquares] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
         """Take in a calibration of the same model and tensors with other samples, numbered on from ours."""
@@ -48,6 +53,10 @@ class Calibration:
         self.samples += other.samples
         for name, sketch in other.sketches.items():
             self.sketches[name].merge(sketch)
+        # Of some of the samples alone they would not be the mean.
+        self.energies = {channels: squares for channels, squares in self.energies.items() if channels in other.energies}
+        for channels, squares in self.energies.items():
+            squares.merge(other.energies[channels])
 
     def check(self, model: ModelProto | str | Path, tensors: Iterable[str] = ()) -> None:
         """Raise unless this is a calibration of that model and has all those tensors."""
@@ -64,8 +73,10 @@ class Calibration:
             "samples": self.samples,
             "non_finite": [asdict(each) for each in self.non_finite],
             "tensors": list(self.sketches),
+            "channels": [[*astuple(channels), squares.count] for channels, squares in self.energies.items()],
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
+        arrays |= {f"squares_{at}": squares.places for at, squares in enumerate(self.energies.values())}
         target = Path(path)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -91,6 +102,10 @@ class Calibration:
                 sketches = {
                     name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(head["tensors"])
                 }
+                energies = {
+                    Channels(*channels): ChannelSquares(file[f"squares_{at}"], count)
+                    for at, (*channels, count) in enumerate(head.get("channels", ()))
+                }
         except FileNotFoundError as error:
             raise CalibrationError(f"there is no calibration file {path}") from error
         except (zipfile.BadZipFile, KeyError, EOFError, ValueError) as error:
@@ -98,7 +113,7 @@ class Calibration:
                 raise
             raise CalibrationError(f"{path} is not a calibration file") from error
         non_finite = [NonFinite(**each) for each in head["non_finite"]]
-        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite)
+        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite, energies)
         if model is not None:
             try:
                 calibration.check(model, tensors)
