@@ -15,9 +15,12 @@ from ..calibration.observe import Candidates, direct_errors
 from ..calibration.ranges_file import check_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
+from ..graph import Graph
+from ..graph.weighted_inputs import weighted_inputs
 from ..options.ort_options import OrtOptions
 from ..plan import Role
 from ..plan.error_curve import ErrorCurve
+from ..planning.weight_energies import channels_of
 from ..plugin.methods import TensorFacts
 from ..report.progress import Progress
 from . import subgraphs
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     import onnxruntime as ort
     from onnx import ModelProto
 
-    from ..graph import Graph
+    from ..calibration.channel_squares import Channels
     from ..plugin.methods import Collector
     from ..request.call import Call
     from .calibrater_feed import CalibraterFeed
@@ -145,6 +148,7 @@ def observe_samples(
             on_sample=seen,
             apart=collector is not None,
             non_finite=call.call.non_finite_samples,
+            channels=weight_channels(Graph(model, copy=False)),
             **engine,
         )
     if inside.sketches:
@@ -177,6 +181,11 @@ def exact_errors(
         name: {p: (float(error), each.zero_point) for p, error in zip(each.positions, errors[name], strict=True)}
         for name, each in candidates.items()
     }
+
+
+def weight_channels(graph: Graph) -> list[Channels]:
+    """The channels that constant weights multiply."""
+    return sorted({channels_of(found) for found in weighted_inputs(graph) if graph.element_type(found.data) in FLOATS})
 
 
 def float_tensors(graph: Graph) -> list[str]:

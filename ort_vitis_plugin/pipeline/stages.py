@@ -126,6 +126,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
             f"{found.nans} NaN, {found.infinities} Inf left out"
         )
     statistics = Statistics(calibration.sketches, calibration.samples, collector, ranges=ranges)
+    statistics.energies = {channels: squares.mean() for channels, squares in calibration.energies.items()}
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)

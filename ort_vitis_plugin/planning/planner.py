@@ -18,7 +18,7 @@ from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
 from .fusing import fuse, remove_activations
-from .tensor_parameters import TensorParameters
+from .tensor_parameters import PARAMETERS, TensorParameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +143,17 @@ class Planner:
             symmetric = bool(first.get("symmetric", self._weight_symmetric(kind)))
         else:
             symmetric = bool(first.get("symmetric", self.options[OrtOptions].activation_symmetric))
-        return self.parameters.of(name, role, kind, None, symmetric, first, array)
+        importance = self._importance(name, role, overrides)
+        planned = self.parameters.of(name, role, kind, None, symmetric, first, array, importance)
+        if importance is not None:
+            self.parameters.narrow(planned, array, importance)
+        return planned
+
+    def _importance(self, name: str, role: Role, overrides: list[Override]) -> NDArray[np.float32] | None:
+        """What each element of a weight counts; None where the caller states its range."""
+        if role is not Role.WEIGHT or any(PARAMETERS & override.keys() for override in overrides):
+            return None
+        return self.parameters.energies.importance(name)
 
     def _weight_symmetric(self, kind: QType) -> bool:
         asked = self.options[OrtOptions].weight_symmetric
@@ -156,13 +166,18 @@ class Planner:
     ) -> TensorPlan:
         """Always symmetric: integer operators need one zero point for all channels."""
         channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        importance = self._importance(name, role, overrides)
+        shares = [None] * len(channels) if importance is None else _by_channel(importance, axis)
         found = [
-            self.parameters.of(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel)
-            for number, channel in enumerate(channels)
+            self.parameters.of(name, role, kind, None, True, overrides[min(number, len(overrides) - 1)], channel, share)
+            for number, (channel, share) in enumerate(zip(channels, shares, strict=True))
         ]
         scale = np.array([channel.scale for channel in found], dtype=np.float32)
         zero = np.array([channel.zero_point for channel in found], dtype=np.int64)
-        return TensorPlan(name, role, kind, scale, zero, axis, fixed=True)
+        planned = TensorPlan(name, role, kind, scale, zero, axis, fixed=True)
+        if importance is not None:
+            self.parameters.narrow(planned, array, importance)
+        return planned
 
     def _scale_transform(self) -> None:
         """Formats of scales (M / 2^N) are put on last, on every scale that is not a power of two."""
@@ -170,3 +185,9 @@ class Planner:
             for planned in self.result:
                 if planned.derived is None and planned.kind.is_integer:
                     planned.scale = scale_format(planned.scale)
+
+
+def _by_channel(importance: NDArray[np.float32], axis: int) -> list[NDArray[np.float32] | None]:
+    """Rows along an axis; of a channel that nothing depends on all elements count alike."""
+    rows = np.moveaxis(importance, axis, 0).reshape(importance.shape[axis], -1)
+    return [row if row.any() else np.ones_like(row) for row in rows]

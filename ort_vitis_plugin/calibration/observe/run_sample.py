@@ -76,7 +76,7 @@ def to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
     """The values where ORT has them, without a copy; valid as long as ``value``."""
     if isinstance(value, np.ndarray):
         return value
-    if value.device_name().lower() != "cpu":
+    if value.device_name().lower() != "cpu" or value.data_type() not in FLOATS:
         return np.asarray(value.numpy())
     shape, dtype = value.shape(), FLOATS[value.data_type()]
     if 0 in shape:
