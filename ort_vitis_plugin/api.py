@@ -22,6 +22,7 @@ from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
+from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize
@@ -71,6 +72,7 @@ from .sketch import Sketch
 if TYPE_CHECKING:
     from .entry.quantize_static import settings_for
     from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
+    from .pipeline.plan_writing import written
 
 __all__ = [
     "CHANNELS_LAST",
@@ -103,6 +105,7 @@ __all__ = [
     "ModelError",
     "ModelTransform",
     "Namespace",
+    "NetworkError",
     "OpQuantizer",
     "Option",
     "OptionError",
@@ -171,6 +174,7 @@ __all__ = [
     "leave_float",
     "made_by",
     "nearest_position",
+    "network_error",
     "observe",
     "operands",
     "option",
@@ -193,6 +197,7 @@ __all__ = [
     "subgraphs",
     "transform",
     "with_constant",
+    "written",
 ]
 
 # They pull in the whole pipeline, which a plugin that only declares does not need.
@@ -205,6 +210,7 @@ _LATER = {
     "prepare": "pipeline.callable_stages",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
+    "written": "pipeline.plan_writing",
 }
 _later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.

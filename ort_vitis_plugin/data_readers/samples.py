@@ -26,9 +26,12 @@ class Samples:
 
     It may also be a function (or class) without arguments that makes one of these, anew for every pass.
     ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
+    Of a reader that can be read only once ``keep`` bytes of samples are kept, or none.
     """
 
-    def __init__(self, reader: Any, model: ModelProto, *, remember: int = 0, converted: bool = False) -> None:
+    def __init__(
+        self, reader: Any, model: ModelProto, *, remember: int = 0, converted: bool = False, keep: int = 0
+    ) -> None:
         self.reader, self._remember = reader_for(reader, model), remember
         self._original = interface(model) if converted else None
         self._range: tuple[int, int] | None = None
@@ -40,6 +43,8 @@ class Samples:
         self._overridable = {value.name for value in model.graph.input} - self._inputs.keys()
         self.adapters: list[Callable[[Feed], Feed]] = []
         self.remembered: list[Feed] = []
+        self._kept: list[Feed] = []
+        self._room = keep
 
     def __len__(self) -> int:
         """Number of samples, 0 where the reader does not know it."""
@@ -57,6 +62,11 @@ class Samples:
                 return False
             return True
         return makes_readers(self.reader) or not (hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator))
+
+    def again(self) -> Iterable[Feed]:
+        """All samples once more; those of a reader that can be read only once are as the original model takes them,
+        and none where they were too large to keep."""
+        return self if self.rewind() else list(self._kept)
 
     def set_range(self, start_index: int, end_index: int) -> None:
         """Give only these samples, of a reader that ``is_ranged``."""
@@ -77,9 +87,19 @@ class Samples:
                 self._check(feed)
             if number < self._remember:
                 self.remembered.append(feed)
+            self._keep(feed)
             for adapter in self.adapters:
                 feed = adapter(feed)
             yield feed
+
+    def _keep(self, feed: Feed) -> None:
+        if self._room <= 0 or hasattr(self.reader, "rewind"):
+            return
+        self._room -= sum(np.asarray(array).nbytes for array in feed.values())
+        if self._room > 0:
+            self._kept.append(feed)
+        else:
+            self._kept.clear()
 
     def _raw(self) -> Iterator[Feed]:
         reader = self.reader() if makes_readers(self.reader) else self.reader

@@ -30,6 +30,7 @@ def give_back() -> None:
 
 
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
 def _register(paths: tuple[str, ...], options: ort.SessionOptions) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 CHECKED_SAMPLES = 4
+KEPT_BYTES = 1 << 26  # of samples that can be read only once and are needed again
 
 
 def libraries_of(call: Call, model: ModelProto) -> list[str]:
@@ -40,4 +41,5 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
             model, call.call.random_data_reader_input_shape, call.call.random_data_reader_input_data_range
         )
     converts = call.call.convert_fp16_to_fp32 or call.call.convert_nchw_to_nhwc
-    return Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
+    keep = KEPT_BYTES if call.call.recipe == "auto" else 0
+    return Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts, keep=keep)

@@ -20,7 +20,7 @@ from . import subgraphs
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
-from .stages import adjust, calibrate, check, correct, emit, finish, load, make_plan, normalize, prepare, simulate
+from .stages import adjust, calibrate, check, correct, decide, emit, finish, load, make_plan, normalize, prepare, simulate
 from .validation import AlreadyQuantizedWarning, check_request, is_quantized
 
 if TYPE_CHECKING:
@@ -80,12 +80,15 @@ def quantize_once(
 ) -> tuple[ModelProto, Statistics]:
     """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
     graph = prepare(call, normalize(call, original))
+    decided = statistics is not None
     if statistics is None:
         statistics = calibrate(call, graph)
-    call.ledger.statistics = statistics
     corrects = bool(enabled_corrections(call))
-    float_graph = Graph(graph.write_back()) if corrects else graph
+    float_graph = Graph(graph.write_back())
     graph = simulate(call, graph)
+    if not decided:
+        statistics = decide(call, float_graph, graph, statistics)
+    call.ledger.statistics = statistics
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
     if corrects:

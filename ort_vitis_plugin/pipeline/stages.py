@@ -35,7 +35,9 @@ from .hardware_rules import within_rules
 from .inputs import libraries_of, samples_of
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
+from .plan_writing import carry_over
 from .preprocess import preprocess
+from .recipe import decided_ranges
 from .self_check import check_result
 from .validation import check_floats, check_weights
 
@@ -95,14 +97,14 @@ def normalize(call: Call, model: ModelProto) -> Graph:
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)
     prepared = optimize(call, graph) if call.call.optimize_model else infer_shapes(graph.write_back())
-    return _carry_over(graph, Graph(prepared, copy=False))
+    return carry_over(graph, Graph(prepared, copy=False))
 
 
 @stage
 def prepare(call: Call, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
     if _transform(call, graph, Stage.PREPARE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
+        graph = carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     bodies.unique_names(call, graph)
     resolve_tensors(graph, call)
     return graph
@@ -137,8 +139,14 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
 def simulate(call: Call, graph: Graph) -> Graph:
     """The float graph, computing what the device computes; tensor names are kept."""
     if _transform(call, graph, Stage.AFTER_CALIBRATION) + _transform(call, graph, Stage.SIMULATE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
+        graph = carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     return graph
+
+
+@stage
+def decide(call: Call, float_graph: Graph, graph: Graph, statistics: Statistics) -> Statistics:
+    """What samples held out say of the ways in which weights may be rounded."""
+    return decided_ranges(call, float_graph, graph, statistics)
 
 
 @stage
@@ -217,14 +225,6 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
     call.report.skips.extend(graph.skips)
     graph.skips.clear()
     return total
-
-
-def _carry_over(old: Graph, new: Graph) -> Graph:
-    new.device_output.update(old.device_output)
-    new.device_nodes |= old.device_nodes
-    new.simulated_node.update(old.simulated_node)
-    new.kept, new.renames = old.kept, old.renames
-    return new
 
 
 def _has_subgraphs(model: ModelProto) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def follows_energy(settings: Call) -> bool:
     """Whether weights count by what they are multiplied with; a method that never clips keeps its promise."""
     method = settings.method
-    return settings.call.weight_range == "energy" and not method.never_clips and not method.chooses_weights
+    return settings.call.weight_range != "method" and not method.never_clips and not method.chooses_weights
 
 
 # What a caller may state of a tensor's parameters, beside its type.

@@ -22,7 +22,7 @@ BUNDLED = (
     "ort_vitis_pow2",
     "ort_vitis_prepare",
     "ort_vitis_ipu",
-    "ort_vitis_correct",
+    "ort_vitis_finetune",
 )
 BLOCK = "ORT_VITIS_BLOCK"
 

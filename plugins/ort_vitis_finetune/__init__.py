@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ort_vitis_plugin.api import Declaration, hookimpl
+
+from .bias_correction import BIAS_CORRECTION
 from .candidates import HESSIAN, ONLY_BIAS
 from .finetune import Finetuned, LayerResult, finetune
 from .grid import Grid
@@ -20,3 +25,8 @@ __all__ = [
     "finetune",
     "simulation_of",
 ]
+
+
+@hookimpl
+def vitis_declare() -> Iterator[Declaration]:
+    yield BIAS_CORRECTION

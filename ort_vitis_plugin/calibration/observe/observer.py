@@ -11,7 +11,7 @@ from ...errors import CalibrationError, ModelError
 from ...sketch import Sketch
 from ...sketch import engine as sketch_engine
 from ..channel_squares import ChannelSquares
-from . import channel_energy
+from .channel_energy import size_name, sums_name
 from .observation import NonFinite, Observation, Sample
 from .observed_model import Probe
 from .run_sample import numbered, outputs_of, to_numpy, values_of
@@ -169,6 +169,6 @@ def _run(
         found = outputs_of(session, names, feed, index)
         sums = {name: to_numpy(value) for name, value in zip(names[1:], found[1:], strict=True)}
     for number, channels in enumerate(probe.channels):
-        size = int(sums[channel_energy.size_name(number)])
+        size = int(sums[size_name(number)])
         total = energies.setdefault(channels, ChannelSquares())
-        total.add(sums[channel_energy.sums_name(number)], size // max(channels.size, 1))
+        total.add(sums[sums_name(number)], size // max(channels.size, 1))

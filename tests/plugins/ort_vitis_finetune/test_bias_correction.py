@@ -107,6 +107,28 @@ def test_every_configuration_takes_it(configuration: dict[str, Any], reader: Cal
     assert not result.report.violations
 
 
-def test_it_is_off_unless_asked_for(reader: Callable[[Feeds], Any]) -> None:
+def with_options(configuration: dict[str, Any], **options: object) -> dict[str, Any]:
+    return {**configuration, "extra_options": {**configuration["extra_options"], **options}}
+
+
+@pytest.mark.parametrize("options", [{"Recipe": "plain"}, {"BiasCorrection": False}])
+def test_it_can_be_switched_off(options: dict[str, Any], reader: Callable[[Feeds], Any]) -> None:
     model = convolution(1)
-    assert "BiasCorrection" not in quantize_static(model, None, reader(samples(model)), **NPU_CNN).report.transforms
+    result = quantize_static(model, None, reader(samples(model)), **with_options(NPU_CNN, **options))
+    assert "BiasCorrection" not in result.report.transforms
+
+
+def test_few_samples_correct_nothing_and_the_report_says_how_many_would_do(reader: Callable[[Feeds], Any]) -> None:
+    model = convolution(1)
+    asked = with_options(NPU_CNN, BiasCorrection=True)
+    few = quantize_static(model, None, reader(samples(model)[:7]), **asked)
+    plain = quantize_static(model, None, reader(samples(model)[:7]), **with_options(NPU_CNN, Recipe="plain"))
+    assert few.report.transforms["BiasCorrection"] == 0
+    assert any("7 samples are too few" in note and "8 would do" in note for note in few.report.notes)
+    assert [t.raw_data for t in few.model.graph.initializer] == [t.raw_data for t in plain.model.graph.initializer]
+
+
+def test_random_data_teach_nothing() -> None:
+    result = quantize_static(convolution(1), None, None, **with_options(NPU_CNN, BiasCorrection=True))
+    assert "BiasCorrection" not in result.report.transforms
+    assert any("BiasCorrection is off" in note for note in result.report.notes)

@@ -1,0 +1,87 @@
+"""What weights and biases learn from samples is kept where samples held out confirm it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..graph import Graph
+from ..plan import Role
+from ..planning.marker import Marker
+from ..planning.planner import Planner
+from ..planning.tensor_parameters import follows_energy
+from ..report.report import Report
+from ..request.call import Call
+from . import subgraphs
+from .corrections import real_samples
+from .held_out import FEWEST, HeldOut, judges_of
+from .plan_writing import carry_over, written
+
+if TYPE_CHECKING:
+    from ..calibration.statistics import Statistics
+    from ..plan import Plan
+
+ENERGY = "weight ranges by the energy of their inputs"
+TOO_FEW = (
+    "Recipe: {samples} samples are too few to hold some out, so weights and biases are as {method} alone gives them; "
+    "{fewest} samples would do"
+)
+READ_ONCE = (
+    "Recipe: the reader cannot be read again, so weights and biases are as {method} alone gives them; give it rewind(), "
+    "or a list of samples"
+)
+NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
+
+
+def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Statistics) -> Statistics:
+    """The statistics, with energies of channels where weights are to follow them.
+
+    ``WeightRange`` decides; without it, samples held out do (Recipe="auto"), or nobody does (Recipe="plain").
+    """
+    asked = call.call.weight_range
+    without = replace(statistics, energies={})
+    if asked == "method" or not follows_energy(call) or not call.weight.is_integer:
+        return without
+    if not statistics.energies:
+        if asked == "energy" or (call.call.recipe == "auto" and real_samples(call)):
+            call.note(NO_ENERGY.format(method=call.method.key))
+        return without
+    if asked == "energy":
+        return statistics
+    if call.call.recipe == "plain" or not real_samples(call):
+        return without
+    if statistics.samples < FEWEST:
+        call.note(TOO_FEW.format(samples=statistics.samples, method=call.method.key, fewest=FEWEST))
+        return without
+    plans = [_trial(call, graph, known) for known in (without, statistics)]
+    if not _differ(*plans):
+        return statistics
+    feeds = judges_of(call, statistics.samples)
+    if not feeds:
+        call.note(READ_ONCE.format(method=call.method.key))
+        return without
+    judge = HeldOut(call, Graph(float_graph.write_back()).to_model(), feeds)
+    plain, energy = (judge.error_of(written(plan, call)) for plan in plans)
+    taken = energy.is_better_than(plain)
+    call.note(
+        f"Recipe: {ENERGY} are {'taken' if taken else 'left'}: over {len(feeds)} samples held out the error of the "
+        f"outputs is {energy.mean:.3g} of float with them and {plain.mean:.3g} without"
+    )
+    return statistics if taken else without
+
+
+def _trial(call: Call, graph: Graph, statistics: Statistics) -> Plan:
+    """A plan of a copy of the graph, of which the report knows nothing."""
+    quiet = Call(call.settings, replace(call.ledger, report=Report()))
+    copy = carry_over(graph, Graph(graph.write_back()))
+    marker = (call.format.marker or Marker)(copy, subgraphs.call_for(quiet, copy))
+    return Planner(marker.marks, statistics, marker.settings, quiet.ledger).plan()
+
+
+def _differ(one: Plan, other: Plan) -> bool:
+    """Whether the weights of two plans of one graph have other steps."""
+    weights = [tensor for tensor in one if tensor.role is Role.WEIGHT and tensor.name in other]
+    return any(not np.array_equal(tensor.scale, other.tensors[tensor.name].scale) for tensor in weights)

@@ -1,0 +1,91 @@
+"""What is found on the written network goes back into its plan: constants of its graph, and curves of their errors."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import numpy_helper
+
+from ort_vitis_plugin.api import ErrorCurve, Role, Sketch, TensorFacts, written
+
+from .finetune import finetune
+from .simulation import simulation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto
+
+    from ort_vitis_plugin.api import Context, Feed, Graph, Plan, TensorPlan
+
+    from .finetune import Finetuned, LayerResult
+    from .settings import FinetuneSettings
+    from .walk import Session
+
+CODES = "_quantized"
+
+
+def spread(samples: Iterable[Feed], known: int, most: int) -> list[Feed]:
+    """At most ``most`` samples, evenly spread over the ``known`` ones."""
+    wanted = set(np.linspace(0, known - 1, min(most, known)).astype(int).tolist())
+    found = []
+    for number, feed in enumerate(samples):
+        if number in wanted:
+            found.append(feed)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def finetuned_plan(
+    plan: Plan,
+    float_graph: Graph,
+    feeds: list[Feed],
+    context: Context,
+    settings: FinetuneSettings,
+    *,
+    on_layer: Callable[[LayerResult, int, int], object] | None = None,
+    result_path: str | Path | None = None,
+) -> Finetuned:
+    """Change the plan's weights and biases such that layers, and the network, come nearer to the float network."""
+    limits = {tensor.name + CODES: tensor.kind.limits() for tensor in plan if tensor.kind.is_integer}
+    simulation = simulation_of(written(plan, context), limits)
+
+    def opened(model: ModelProto) -> Session:
+        session: Session = context.open_session(model, as_written=True)
+        return session
+
+    found = finetune(
+        float_graph.to_model(), simulation, feeds, opened, settings, on_layer=on_layer, result_path=result_path
+    )
+    for name, weights in found.weights.items():
+        planned = plan.tensors.get(name)
+        if planned is not None:
+            _put(plan, planned, weights, context)
+    for name, bias in found.biases.items():
+        if name in plan.graph.initializers:
+            _put(plan, plan.tensors.get(name), bias, context, name=name)
+    return found
+
+
+def _put(
+    plan: Plan, planned: TensorPlan | None, values: NDArray[Any], context: Context, *, name: str | None = None
+) -> None:
+    """Give a constant other values; a bias then takes the position that suits them, a weight keeps its own."""
+    name = name or (planned.name if planned is not None else "")
+    before = plan.graph.array(name)
+    assert before is not None
+    new = np.ascontiguousarray(values.reshape(before.shape).astype(before.dtype))
+    plan.graph.put_initializer(numpy_helper.from_array(new, name))
+    if planned is None or not isinstance(planned.curve, ErrorCurve):
+        return
+    sketch = Sketch()
+    sketch.add(new)
+    curve = planned.curve
+    planned.curve = ErrorCurve(sketch, planned.kind, curve.limits, curve.symmetric, new)
+    if planned.role is Role.BIAS:
+        planned.move(context.method.position_of(planned.curve, TensorFacts(name, Role.BIAS, context, values=new)))
