@@ -64,6 +64,7 @@ from .plugin.declarations import (
 from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures
+from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings
 from .selection.divisors import is_divisor
@@ -119,6 +120,7 @@ __all__ = [
     "PositionMethod",
     "PowerOfTwoMethod",
     "Preset",
+    "Progress",
     "QDQOperatorBase",
     "QType",
     "QuantFormat",

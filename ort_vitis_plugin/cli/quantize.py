@@ -80,6 +80,9 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     for flag, argument, text in SWITCHES:
         parser.add_argument(flag, dest=argument, action="store_true", help=text)
     parser.add_argument(
+        "--finetune", action="store_true", help="round weights anew for the error of their layers (FastFinetune)"
+    )
+    parser.add_argument(
         "--no-optimize", dest="optimize_model", action="store_false", help="skip onnxruntime's graph optimization"
     )
     add_shapes(parser)
@@ -93,6 +96,8 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
         given = {"Preset": arguments.preset, **given}
     if shapes := given_shapes(arguments):
         given = {**given, "FixShapes": shapes}
+    if arguments.finetune:
+        given = {"FastFinetune": True, **given}
     for _, argument, _ in (*NAMED, *LISTS, *SWITCHES):
         value = getattr(arguments, argument)
         if value:

@@ -46,6 +46,9 @@ def check_request(settings: Settings) -> None:
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)
+    for correction in settings.catalog.corrections(settings.lineage):
+        if correction.check is not None and settings.enabled(correction):
+            correction.check(settings)
     asked = settings.options[OrtOptions]
     if asked.block_size:
         raise UnsupportedError("BlockSize is onnxruntime's alone: call its quantize_static without options of ours")

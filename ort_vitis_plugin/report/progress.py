@@ -33,6 +33,11 @@ class Progress:
             self._start = time.perf_counter()
         return self
 
+    def total(self, total: int) -> None:
+        """Say how many steps there are, once that is known."""
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
     def advance(self) -> None:
         if self._bar is not None:
             self._done += 1

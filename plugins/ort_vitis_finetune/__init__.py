@@ -9,8 +9,10 @@ from ort_vitis_plugin.api import Declaration, hookimpl
 
 from .bias_correction import BIAS_CORRECTION
 from .candidates import HESSIAN, ONLY_BIAS
+from .fine_tuning import FAST_FINETUNE
 from .finetune import Finetuned, LayerResult, finetune
 from .grid import Grid
+from .presets import PRESETS
 from .settings import FinetuneSettings
 from .simulation import Simulation, simulation_of
 
@@ -29,4 +31,6 @@ __all__ = [
 
 @hookimpl
 def vitis_declare() -> Iterator[Declaration]:
+    yield FAST_FINETUNE
     yield BIAS_CORRECTION
+    yield from PRESETS

@@ -26,11 +26,14 @@ FEWEST, MOST, SHARE = 8, 32, 3
 SETTINGS = FinetuneSettings(candidates=ONLY_BIAS, memory=1 << 29)
 
 
-def correct_biases(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:
+def correct_biases(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context, *, fallback: bool = False) -> int:
     """Correct every bias of the plan that belongs to one layer with constant weights; returns how many were.
 
-    A layer's is kept where samples held out confirm it, and all of them where the network does.
+    A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
+    biases itself: beside it this is only its ``fallback``.
     """
+    if context.options["FastFinetune"] not in (None, False) and not fallback:
+        return 0
     known = context.statistics.samples if context.statistics is not None else 0
     feeds = spread(samples, known, min(max(known // SHARE, FEWEST), MOST)) if known else []
     if len(feeds) < FEWEST:
