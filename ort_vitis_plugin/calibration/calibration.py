@@ -76,12 +76,12 @@ class Calibration:
             "channels": [[*astuple(channels), squares.count] for channels, squares in self.energies.items()],
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
-        arrays |= {f"squares_{at}": squares.places for at, squares in enumerate(self.energies.values())}
+        squares = {f"squares_{at}": squares.places for at, squares in enumerate(self.energies.values())}
         target = Path(path)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
+                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays, **squares)  # type: ignore[arg-type]
             os.replace(name, target)
         except BaseException:
             os.unlink(name)

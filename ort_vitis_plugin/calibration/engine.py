@@ -108,8 +108,6 @@ def _take_in(total: Calibration, part: Observation) -> None:
 def _here(
     model: ModelProto | str | Path, job: Job, parts: Iterable[Part], done: Callable[[Sample], None]
 ) -> Iterator[Observation]:
-    observer = Observer(
-        model, job.tensors, providers=job.providers, configure=job.configure, channels=job.channels
-    )
+    observer = Observer(model, job.tensors, providers=job.providers, configure=job.configure, channels=job.channels)
     for part in parts:
         yield counted(observer, job, part, done)

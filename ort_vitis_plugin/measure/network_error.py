@@ -29,7 +29,7 @@ FLOOR = 1e-12
 
 @dataclass(frozen=True)
 class NetworkError:
-    """``errors`` [sample, part] relative to float, and ``agreement`` [sample]: the share of rows with float's argmax."""
+    """``errors`` [sample, part] relative to float; ``agreement`` [sample], the share of rows with float's argmax."""
 
     errors: NDArray[np.float64]
     agreement: NDArray[np.float64]

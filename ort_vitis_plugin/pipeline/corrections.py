@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class CorrectionSamples:
-    """All samples that the reader still gives, as a model takes them, anew at each iteration; those kept where it can be
-    read only once."""
+    """All samples that the reader still gives, as a model takes them, anew at each iteration; those kept where it can
+    be read only once."""
 
     def __init__(self, samples: Samples, model: ModelProto) -> None:
         self._samples, self._model = samples, model

@@ -20,7 +20,20 @@ from . import subgraphs
 from .calibrate import float_tensors, observe_samples
 from .corrections import enabled_corrections
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
-from .stages import adjust, calibrate, check, correct, decide, emit, finish, load, make_plan, normalize, prepare, simulate
+from .stages import (
+    adjust,
+    calibrate,
+    check,
+    correct,
+    decide,
+    emit,
+    finish,
+    load,
+    make_plan,
+    normalize,
+    prepare,
+    simulate,
+)
 from .validation import AlreadyQuantizedWarning, check_request, is_quantized
 
 if TYPE_CHECKING:

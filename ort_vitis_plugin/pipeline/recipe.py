@@ -30,8 +30,8 @@ TOO_FEW = (
     "{fewest} samples would do"
 )
 READ_ONCE = (
-    "Recipe: the reader cannot be read again, so weights and biases are as {method} alone gives them; give it rewind(), "
-    "or a list of samples"
+    "Recipe: the reader cannot be read again, so weights and biases are as {method} alone gives them; give it "
+    "rewind(), or a list of samples"
 )
 NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
 

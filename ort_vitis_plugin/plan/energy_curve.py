@@ -1,6 +1,6 @@
 """A weight matters as much as what it multiplies: channels whose input is always 0 set nobody's step.
 
-    error(p) = sum over c of E[x_c^2] * sum of (W_c - q(W_c, p))^2        c: input channels
+error(p) = sum over c of E[x_c^2] * sum of (W_c - q(W_c, p))^2        c: input channels
 """
 # SPDX-License-Identifier: MIT
 

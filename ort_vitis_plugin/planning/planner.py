@@ -17,6 +17,7 @@ from ..selection.divisors import keep_divisors
 from ..selection.masks_and_fills import NotData
 from ..sketch import Sketch
 from .biases import Biases
+from .bounded_functions import keep_room
 from .fusing import fuse, remove_activations
 from .tensor_parameters import PARAMETERS, TensorParameters
 
@@ -67,6 +68,7 @@ class Planner:
         Biases(self.marks, self.result, self.parameters, self.settings, self.ledger).plan(self.not_data)
         fuse(self.marks, self.result, self.settings)
         remove_activations(self.marks, self.result)
+        keep_room(self.result, self.statistics)
         self._scale_transform()
         self.ledger.report.not_data.update(self.not_data.reasons)
         return self.result

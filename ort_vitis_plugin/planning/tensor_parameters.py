@@ -17,6 +17,7 @@ from ..plan.energy_curve import EnergyCurve, least_error_shares
 from ..plan.error_curve import ErrorCurve
 from ..plugin.methods import TensorFacts
 from ..sketch import Sketch
+from .bounded_functions import least_range
 from .weight_energies import WeightEnergies
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ..plan.affine import Affine
     from ..plan.marks import Marks, Override
     from ..request.call import Call
-
 
 
 def follows_energy(settings: Call) -> bool:
@@ -95,6 +95,9 @@ class TensorParameters:
             planned.move(self._position(name, role, curve, array))
             return planned
         low, high = self._range(name, role, sketch or Sketch(), array)
+        room = least_range(self.graph, self.statistics, name) if flows else None
+        if room is not None:
+            low, high = min(low, room[0]), max(high, room[1])
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
         low, high = widened(low, high, self.settings.options[OrtOptions].minimum_real_range)
         given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)

@@ -26,7 +26,9 @@ FEWEST, MOST, SHARE = 8, 32, 3
 SETTINGS = FinetuneSettings(candidates=ONLY_BIAS, memory=1 << 29)
 
 
-def correct_biases(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context, *, fallback: bool = False) -> int:
+def correct_biases(
+    plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context, *, fallback: bool = False
+) -> int:
     """Correct every bias of the plan that belongs to one layer with constant weights; returns how many were.
 
     A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
@@ -52,7 +54,7 @@ def correct_biases(plan: Plan, float_graph: Graph, samples: Iterable[Feed], cont
     return done
 
 
-_DOC = "Let biases take back the shift of the mean that rounding causes, layer by layer (False unless given: as Recipe says)."
+_DOC = "Let biases take back the shift of the mean that rounding causes, layer by layer. Not given: as Recipe says."
 BIAS_CORRECTION = Correction(
     "BiasCorrection", _DOC, Option("BiasCorrection", bool, False, _DOC), correct_biases, in_recipe=True
 )

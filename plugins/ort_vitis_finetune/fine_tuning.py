@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEY = "FastFinetune"
 
+
 def _asked(configuration: Configuration) -> FastFinetune:
     given = configuration.options[KEY]
     return fast_finetune(given if isinstance(given, dict) else {})
