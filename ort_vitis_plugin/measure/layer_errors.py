@@ -2,7 +2,8 @@
 
 ``through`` is the error that has come together up to a tensor, run through the quantized graph; ``alone`` is what its
 own pair adds when everything before it is float. A tensor where ``alone`` is low is a cause, one where only ``through``
-is low suffers from those before it.
+is low suffers from those before it. A weight or bias of a Conv, ConvTranspose, Gemm or MatMul is measured at the output
+of its operator.
 """
 # SPDX-License-Identifier: MIT
 
@@ -22,6 +23,7 @@ from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import open_session
+from .weight_errors import WeightedOutput, attach_rounded, rounded_constants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,6 +74,7 @@ class _Probe:
 
     model: ModelProto
     ends: dict[str, str] = field(default_factory=dict)  # tensor -> where the quantized graph has it dequantized
+    weighted: list[WeightedOutput] = field(default_factory=list)
 
 
 def layer_errors(
@@ -103,10 +106,19 @@ def layer_errors(
     for function in quantized.functions:
         if all((function.domain, function.name) != (known.domain, known.name) for known in probe.model.functions):
             probe.model.functions.append(function)
+    registers = [custom_ops.register, *libraries]
+    rounded = rounded_constants(codes, constants, registers)
+    probe.weighted = attach_rounded(probe.model, floats, rounded)
     watched = codes.to_model()
-    _expose(watched, [*probe.ends.values(), *constants.values()])
+    _expose(watched, probe.ends.values())
     _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
-    sums = _run(probe, watched, floats, constants, samples, [custom_ops.register, *libraries])
+    _expose(probe.model, [name for each in probe.weighted for name in (each.wanted, each.found)])
+    sums = _run(probe, watched, samples, registers)
+    for tensor, q in rounded.items():
+        f = floats.array(tensor)
+        if tensor not in sums and f is not None and f.shape == q.shape:
+            sums[tensor] = _Sums()
+            sums[tensor].add(f, q, q)
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(tensor)
@@ -182,28 +194,26 @@ def _expose(model: ModelProto, tensors: Iterable[str]) -> None:
 def _run(
     probe: _Probe,
     watched: ModelProto,
-    floats: Graph,
-    constants: dict[str, str],
     samples: Iterable[Feed],
     libraries: list[Callable[[ort.SessionOptions], object]],
 ) -> dict[str, _Sums]:
     left, right = open_session(probe.model, libraries), open_session(watched, libraries)
     tensors = list(probe.ends)
     names = [name for tensor in tensors for name in (tensor, _ALONE + tensor)]
-    sums = {tensor: _Sums() for tensor in (*constants, *tensors)}
+    outputs = [name for each in probe.weighted for name in (each.wanted, each.found)]
+    sums = {tensor: _Sums() for tensor in (*(each.constant for each in probe.weighted), *tensors)}
     first = True
     for feed in samples:
-        wanted = left.run(names, feed)
-        ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
-        found = right.run(ends, adapt_feed(watched, feed))
+        wanted = left.run([*names, *outputs], feed)
+        # A model without quantized tensors is run all the same: it must run.
+        found = right.run([probe.ends[tensor] for tensor in tensors] or None, adapt_feed(watched, feed))
         for at, tensor in enumerate(tensors):
             f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
             if f.shape == q.shape:
                 sums[tensor].add(f, q, alone)
-        for tensor, q in zip(constants if first else (), found[len(tensors) :], strict=True):
-            f = floats.array(tensor)
-            if f is not None and f.shape == q.shape:
-                sums[tensor].add(f, q, q)
+        for at, each in enumerate(probe.weighted):
+            f, q = wanted[len(names) + 2 * at : len(names) + 2 * at + 2]
+            sums[each.constant].add(f, q, q)
         first = False
     if first:
         raise CalibrationError("there is no sample to compare on; rewind the reader, or give it data")

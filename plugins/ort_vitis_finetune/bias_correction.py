@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.api import Correction, Option
 
 from .candidates import KEEP, ONLY_BIAS
+from .fast_finetune import KEY
 from .plan_correction import finetuned_plan, spread
 from .settings import FinetuneSettings
 
@@ -34,7 +35,7 @@ def correct_biases(
     A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
     biases itself: beside it this is only its ``fallback``.
     """
-    if context.options["FastFinetune"] not in (None, False) and not fallback:
+    if context.options[KEY] not in (None, False) and not fallback:
         return 0
     known = context.statistics.samples if context.statistics is not None else 0
     feeds = spread(samples, known, min(max(known // SHARE, FEWEST), MOST)) if known else []

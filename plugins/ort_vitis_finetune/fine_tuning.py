@@ -10,7 +10,7 @@ from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress,
 
 from .bias_correction import correct_biases
 from .candidates import KEEP
-from .fast_finetune import FastFinetune, fast_finetune, needs_torch
+from .fast_finetune import KEY, FastFinetune, fast_finetune, needs_torch
 from .plan_correction import finetuned_plan, spread
 from .samples import ENOUGH, FEWEST
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.api import Configuration, Context, Feed, Graph, Plan
 
     from .finetune import LayerResult
-
-KEY = "FastFinetune"
 
 
 def _asked(configuration: Configuration) -> FastFinetune:
