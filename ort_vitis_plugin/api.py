@@ -35,6 +35,7 @@ from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
+from .planning.changed_constants import change_constant
 from .planning.marker import Marker
 from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
@@ -155,6 +156,7 @@ __all__ = [
     "batch_norm_affine",
     "become",
     "captured_names",
+    "change_constant",
     "check_model",
     "clip_bounds",
     "constant",

@@ -21,7 +21,8 @@ class Statistics(Mapping[str, "Sketch"]):
 
     ``exact`` holds squared errors (with their zero points) by tensor and position, from a second pass, for the
     activation type of the run. ``ranges`` states ranges by tensor, whatever the sketches say (calibration_cache_path).
-    ``energies`` are mean squares of channels that weights multiply; empty where they are not known.
+    ``energies`` are mean squares of channels that weights multiply; empty where they are not known. ``constants`` are
+    those that corrections found in the call that kept the ranges, None where this call has samples.
     """
 
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class Statistics(Mapping[str, "Sketch"]):
     exact: Mapping[str, Mapping[int, tuple[float, int]]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     energies: Mapping[Channels, NDArray[np.float64]] = field(default_factory=dict)
+    constants: Mapping[str, NDArray[Any]] | None = None
 
     def __getitem__(self, tensor: str) -> Sketch:
         return self.sketches[tensor]

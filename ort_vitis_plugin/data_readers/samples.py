@@ -26,7 +26,7 @@ class Samples:
 
     It may also be a function (or class) without arguments that makes one of these, anew for every pass.
     ``converted`` says that the model's inputs will change (layout, float type): then samples for either are taken.
-    Of a reader that can be read only once ``keep`` bytes of samples are kept, or none.
+    ``keep`` bytes of samples stay in memory for readers that can be read only once, or none if they are more.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Samples:
         self.adapters: list[Callable[[Feed], Feed]] = []
         self.remembered: list[Feed] = []
         self._kept: list[Feed] = []
-        self._room = keep
+        self._room, self._passes = keep, 0
 
     def __len__(self) -> int:
         """Number of samples, 0 where the reader does not know it."""
@@ -64,9 +64,9 @@ class Samples:
         return makes_readers(self.reader) or not (hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator))
 
     def again(self) -> Iterable[Feed]:
-        """All samples once more; those of a reader that can be read only once are as the original model takes them,
-        and none where they were too large to keep."""
-        return self if self.rewind() else list(self._kept)
+        """All samples once more. Those of a reader that can be read only once are as the original model takes them:
+        the ones kept, or the first ones, where they are too large."""
+        return self if self.rewind() else list(self._kept or self.remembered)
 
     def set_range(self, start_index: int, end_index: int) -> None:
         """Give only these samples, of a reader that ``is_ranged``."""
@@ -80,6 +80,7 @@ class Samples:
         return self.remembered
 
     def __iter__(self) -> Iterator[Feed]:
+        self._passes += 1
         for number, feed in enumerate(self._raw()):
             if self._original is not None:
                 feed = adapt_feed(self._original, feed)
@@ -93,7 +94,7 @@ class Samples:
             yield feed
 
     def _keep(self, feed: Feed) -> None:
-        if self._room <= 0 or hasattr(self.reader, "rewind"):
+        if self._room <= 0 or self._passes > 1:
             return
         self._room -= sum(np.asarray(array).nbytes for array in feed.values())
         if self._room > 0:

@@ -64,7 +64,7 @@ def rounded_constants(
 
 def attach_rounded(model: ModelProto, floats: Graph, rounded: Mapping[str, NDArray[Any]]) -> list[WeightedOutput]:
     """Put the copies into the float model; one entry for each weight, or bias, of an operator that is rounded."""
-    found = []
+    found: list[WeightedOutput] = []
     for each in weighted_inputs(floats):
         for constant in (each.weight, *each.node.input[2:3]):
             values, exact = rounded.get(constant), floats.array(constant)

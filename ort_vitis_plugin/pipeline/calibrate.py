@@ -17,6 +17,7 @@ from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
 from ..graph.weighted_inputs import weighted_inputs
+from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
 from ..plan import Role
 from ..plan.error_curve import ErrorCurve
@@ -24,15 +25,17 @@ from ..planning.weight_energies import channels_of
 from ..plugin.methods import TensorFacts
 from ..report.progress import Progress
 from . import subgraphs
+from .range_companion import Companion, companion_of, read_companion, write_companion
 from .range_file import range_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import onnxruntime as ort
     from onnx import ModelProto
 
     from ..calibration.channel_squares import Channels
+    from ..plan import Plan
     from ..plugin.methods import Collector
     from ..request.call import Call
     from .calibrater_feed import CalibraterFeed
@@ -90,9 +93,18 @@ def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
         return None
     stored = read_ranges(path, call.method.key)
     check_names(path, stored, tensors_of_interest(call, graph))
+    beside = read_companion(path, call.settings)
+    if beside is None and call.call.recipe == "auto":
+        call.note(
+            f"{path} has no companion {companion_of(path).name} of this configuration: weights and biases are as "
+            f"{call.method.key} alone gives them"
+        )
+    beside = beside or Companion()
     return Statistics(
         {name: each.sketch for name, each in stored.items()},
         ranges={name: each.limits for name, each in stored.items()},
+        energies=beside.energies,
+        constants=beside.constants,
     )
 
 
@@ -109,6 +121,20 @@ def keep_ranges(call: Call, graph: Graph, statistics: Statistics) -> None:
         ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
     write_ranges(path, call.method.key, ranges, statistics.sketches)
     statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
+
+
+def keep_beside_ranges(call: Call, plan: Plan, before: Mapping[str, TensorProto]) -> None:
+    """Write the companion of calibration_cache_path's file: energies that weights follow, constants that changed."""
+    path = range_file(call.settings)
+    if path is None or call.statistics is None:
+        return
+    changed = {
+        name: array_of(tensor)
+        for name, tensor in plan.graph.initializers.items()
+        if name in before and before[name] is not tensor
+    }
+    if changed or call.statistics.energies:
+        write_companion(path, call.settings, Companion(call.statistics.energies, changed))
 
 
 def observe_samples(

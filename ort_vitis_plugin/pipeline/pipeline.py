@@ -17,7 +17,7 @@ from ..options.request import Request
 from ..planning.marker import Marker
 from ..request.call import Call
 from . import subgraphs
-from .calibrate import float_tensors, observe_samples
+from .calibrate import float_tensors, keep_beside_ranges, observe_samples
 from .corrections import enabled_corrections
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .stages import (
@@ -104,8 +104,11 @@ def quantize_once(
     call.ledger.statistics = statistics
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
-    if corrects:
+    constants = dict(graph.initializers)
+    if corrects or statistics.constants:
         plan = correct(call, plan, float_graph)
+    if not decided and statistics.constants is None:
+        keep_beside_ranges(call, plan, constants)
     plan = adjust(call, plan)
     subgraphs.BodyQuantizer(call, statistics).quantize(graph, plan)
     emitter = Emitter(plan, marker.marks, call.format.writer(call, graph))

@@ -41,6 +41,8 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
 
     ``WeightRange`` decides; without it, samples held out do (Recipe="auto"), or nobody does (Recipe="plain").
     """
+    if statistics.constants is not None:
+        return statistics  # as the call decided that kept them
     asked = call.call.weight_range
     without = replace(statistics, energies={})
     if asked == "method" or not follows_energy(call) or not call.weight.is_integer:

@@ -19,6 +19,7 @@ from ..onnx_io.load import load_aside
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
+from ..planning.changed_constants import change_constant
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
 from ..request.call import Call
@@ -158,6 +159,11 @@ def make_plan(call: Call, marker: Marker, statistics: Statistics) -> Plan:
 @stage
 def correct(call: Call, plan: Plan, float_graph: Graph) -> Plan:
     """Constants take back what rounding did, by every correction that is on."""
+    statistics = call.statistics
+    if statistics is not None and statistics.constants is not None:
+        for name, values in statistics.constants.items():
+            change_constant(plan, name, values, call)
+        return plan
     for correction in enabled_corrections(call):
         call.report.transforms[correction.key] = apply_correction(call, correction, plan, float_graph)
     return plan

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import numpy_helper
 
-from ort_vitis_plugin.api import ErrorCurve, Role, Sketch, TensorFacts, written
+from ort_vitis_plugin.api import change_constant, written
 
 from .finetune import finetune
 from .simulation import simulation_of
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from numpy.typing import NDArray
     from onnx import ModelProto
 
-    from ort_vitis_plugin.api import Context, Feed, Graph, Plan, TensorPlan
+    from ort_vitis_plugin.api import Context, Feed, Graph, Plan
 
     from .finetune import Finetuned, LayerResult
     from .settings import FinetuneSettings
@@ -62,30 +60,7 @@ def finetuned_plan(
     found = finetune(
         float_graph.to_model(), simulation, feeds, opened, settings, on_layer=on_layer, result_path=result_path
     )
-    for name, weights in found.weights.items():
-        planned = plan.tensors.get(name)
-        if planned is not None:
-            _put(plan, planned, weights, context)
-    for name, bias in found.biases.items():
+    for name, values in (*found.weights.items(), *found.biases.items()):
         if name in plan.graph.initializers:
-            _put(plan, plan.tensors.get(name), bias, context, name=name)
+            change_constant(plan, name, values, context)
     return found
-
-
-def _put(
-    plan: Plan, planned: TensorPlan | None, values: NDArray[Any], context: Context, *, name: str | None = None
-) -> None:
-    """Give a constant other values; a bias then takes the position that suits them, a weight keeps its own."""
-    name = name or (planned.name if planned is not None else "")
-    before = plan.graph.array(name)
-    assert before is not None
-    new = np.ascontiguousarray(values.reshape(before.shape).astype(before.dtype))
-    plan.graph.put_initializer(numpy_helper.from_array(new, name))
-    if planned is None or not isinstance(planned.curve, ErrorCurve):
-        return
-    sketch = Sketch()
-    sketch.add(new)
-    curve = planned.curve
-    planned.curve = ErrorCurve(sketch, planned.kind, curve.limits, curve.symmetric, new)
-    if planned.role is Role.BIAS:
-        planned.move(context.method.position_of(planned.curve, TensorFacts(name, Role.BIAS, context, values=new)))
