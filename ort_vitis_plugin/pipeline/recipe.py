@@ -33,6 +33,7 @@ READ_ONCE = (
     "Recipe: the reader cannot be read again, so weights and biases are as {method} alone gives them; give it "
     "rewind(), or a list of samples"
 )
+NO_SAMPLES = "Recipe: there are no samples to judge by, so weights and biases are as {method} alone gives them"
 NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
 
 
@@ -53,7 +54,10 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
         return without
     if asked == "energy":
         return statistics
-    if call.call.recipe == "plain" or not real_samples(call):
+    if call.call.recipe == "plain":
+        return without
+    if not real_samples(call):
+        call.note(NO_SAMPLES.format(method=call.method.key))
         return without
     if statistics.samples < FEWEST:
         call.note(TOO_FEW.format(samples=statistics.samples, method=call.method.key, fewest=FEWEST))
