@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.api import Correction, Option
 
 from .candidates import KEEP, ONLY_BIAS
-from .fast_finetune import KEY
+from .fast_finetune import KEY as FINE_TUNING
 from .plan_correction import finetuned_plan, spread
 from .settings import FinetuneSettings
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Context, Feed, Graph, Plan
 
-# Means need few samples. A third of the caller's keeps the time within that of calibration.
-FEWEST, MOST, SHARE = 8, 32, 3
+# Means need few samples. Who asks for the correction gets 32; as part of the recipe a quarter of the caller's, and 16
+# at most, keep it within the time of the rest of the call.
+KEY = "BiasCorrection"
+FEWEST, MOST, MOST_UNASKED, SHARE = 8, 32, 16, 4
 SETTINGS = FinetuneSettings(candidates=ONLY_BIAS, memory=1 << 29)
 
 
@@ -35,14 +37,15 @@ def correct_biases(
     A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
     biases itself: beside it this is only its ``fallback``.
     """
-    if context.options[KEY] not in (None, False) and not fallback:
+    if context.options[FINE_TUNING] not in (None, False) and not fallback:
         return 0
     known = context.statistics.samples if context.statistics is not None else 0
-    feeds = spread(samples, known, min(max(known // SHARE, FEWEST), MOST)) if known else []
+    asked = fallback or context.options.given(KEY)
+    most = MOST if asked else min(max(known // SHARE, FEWEST), MOST_UNASKED)
+    feeds = spread(samples, known, most) if known else []
     if len(feeds) < FEWEST:
-        context.note(
-            f"BiasCorrection: {len(feeds)} samples are too few to correct biases by and to judge; {FEWEST} would do"
-        )
+        if asked:
+            context.note(f"{KEY}: {len(feeds)} samples are too few to learn from and to judge by; {FEWEST} would do")
         return 0
     found = finetuned_plan(plan, float_graph, feeds, context, SETTINGS)
     done = sum(layer.candidate != KEEP for layer in found.layers)
@@ -56,6 +59,4 @@ def correct_biases(
 
 
 _DOC = "Let biases take back the shift of the mean that rounding causes, layer by layer. Not given: as Recipe says."
-BIAS_CORRECTION = Correction(
-    "BiasCorrection", _DOC, Option("BiasCorrection", bool, False, _DOC), correct_biases, in_recipe=True
-)
+BIAS_CORRECTION = Correction(KEY, _DOC, Option(KEY, bool, False, _DOC), correct_biases, in_recipe=True)

@@ -50,7 +50,8 @@ def finetuned_plan(
     result_path: str | Path | None = None,
 ) -> Finetuned:
     """Change the plan's weights and biases such that layers, and the network, come nearer to the float network."""
-    limits = {tensor.name + CODES: tensor.kind.limits() for tensor in plan if tensor.kind.is_integer}
+    integers = [tensor for tensor in plan if tensor.kind.is_integer]
+    limits = {name: each.kind.limits() for each in integers for name in (each.name, each.name + CODES)}
     simulation = simulation_of(written(plan, context), limits)
 
     def opened(model: ModelProto) -> Session:

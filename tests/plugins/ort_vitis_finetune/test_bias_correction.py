@@ -22,11 +22,13 @@ CHANNELS = 8
 Feeds = list[dict[str, "np.ndarray[Any, Any]"]]
 
 
-def convolution(group: int) -> ModelProto:
-    """One channel's weights are 100 times the others', which then have few steps."""
+def convolution(group: int, *, large_input: bool = False) -> ModelProto:
+    """One channel's weights are 100 times the others', which then have few steps: those that make an output channel, or
+    those that read an input channel, which no scale per output channel tells apart."""
     draw = np.random.default_rng(1)
     w = draw.normal(size=(CHANNELS, CHANNELS // group, 3, 3)).astype(np.float32)
-    w[0] *= 100
+    w[:, :1] *= 100 if large_input else 1
+    w[0] *= 1 if large_input else 100
     b = draw.normal(size=CHANNELS).astype(np.float32)
     shape = [1, CHANNELS, 12, 12]
     value = helper.make_tensor_value_info
@@ -100,7 +102,7 @@ def test_the_mean_comes_back(model: ModelProto, reader: Callable[[Feeds], Any]) 
 
 @pytest.mark.parametrize("configuration", [NPU_CNN, CPU_PER_CHANNEL])
 def test_every_configuration_takes_it(configuration: dict[str, Any], reader: Callable[[Feeds], Any]) -> None:
-    model = convolution(1)
+    model = convolution(1, large_input=configuration.get("per_channel", False))
     options = {**configuration["extra_options"], "BiasCorrection": True}
     result = quantize_static(model, None, reader(samples(model)), **{**configuration, "extra_options": options})
     assert result.report.transforms["BiasCorrection"] == 1
