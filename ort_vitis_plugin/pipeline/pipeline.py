@@ -96,6 +96,7 @@ def quantize_once(
     decided = statistics is not None
     if statistics is None:
         statistics = calibrate(call, graph)
+    call.ledger.statistics = statistics
     corrects = bool(enabled_corrections(call))
     float_graph = Graph(graph.write_back())
     graph = simulate(call, graph)
