@@ -40,7 +40,9 @@ def enabled_corrections(call: Call) -> list[Correction]:
 
     None learns from random data.
     """
-    settings = call.settings
+    settings, statistics = call.settings, call.statistics
+    if statistics is not None and statistics.constants is not None:
+        return []  # what they found lies beside the ranges
     found = [each for each in settings.catalog.corrections(settings.lineage) if _is_on(call, each)]
     if found and not real_samples(call):
         for each in found:
@@ -60,7 +62,9 @@ def _is_on(call: Call, correction: Correction) -> bool:
         return False
     if settings.enabled(correction):
         return True
-    recipe = correction.in_recipe and settings.call.recipe == "auto" and real_samples(call)
+    recipe = (
+        correction.in_recipe and settings.call.recipe == "auto" and real_samples(call) and not call.ledger.satisfied
+    )
     return recipe and not settings.options.given(correction.option.key)
 
 

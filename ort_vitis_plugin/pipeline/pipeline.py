@@ -97,12 +97,12 @@ def quantize_once(
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
-    corrects = bool(enabled_corrections(call))
     float_graph = Graph(graph.write_back())
     graph = simulate(call, graph)
     if not decided:
         statistics = decide(call, float_graph, graph, statistics)
     call.ledger.statistics = statistics
+    corrects = bool(enabled_corrections(call))
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
     constants = dict(graph.initializers)

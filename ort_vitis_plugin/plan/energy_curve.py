@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Weights of which the error is computed at a time; several arrays of so many lie in the processor's cache.
 CHUNK = 1 << 15
+OCTAVES = 10  # below the step that clips nothing
 
 
 def weighted_error(
@@ -80,24 +81,21 @@ class EnergyCurve(ErrorCurve):
 
 
 def least_error_shares(
-    w: NDArray[Any], importance: NDArray[Any], steps: NDArray[Any], low: float, high: float
+    w: NDArray[Any], importance: NDArray[Any], steps: NDArray[Any], low: float, high: float, *, parts: int = 8
 ) -> NDArray[np.float64]:
-    """By how much of its step each row of w [row, n] has the least weighted error: 2^-(k / 8), 1 where none is better.
+    """By how much of its step each row of w [row, n] has the least weighted error: 2^-(k / parts), 1 where none is less.
 
     ``steps`` [row] clip nothing. Shares are tried downwards; a row is left at twice its least error or more.
     """
     shares, best = np.ones(len(w)), weighted_error(w, importance, steps, low, high)
     waits = best > 0
-    for number in range(1, EIGHTHS * OCTAVES + 1):
+    for number in range(1, parts * OCTAVES + 1):
         if not waits.any():
             break
         rows = np.flatnonzero(waits)
-        share = 2.0 ** (-number / EIGHTHS)
+        share = 2.0 ** (-number / parts)
         error = weighted_error(w[rows], importance[rows], steps[rows] * share, low, high)
         better = error < best[rows]
         shares[rows[better]], best[rows[better]] = share, error[better]
-        waits[rows] = (error < 2 * best[rows]) | (number < EIGHTHS)
+        waits[rows] = (error < 2 * best[rows]) | (number < parts)
     return shares
-
-
-EIGHTHS, OCTAVES = 8, 10

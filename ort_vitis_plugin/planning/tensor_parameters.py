@@ -119,7 +119,8 @@ class TensorParameters:
         if len(zeros) != 1:
             return
         low, high = (limit - int(zeros[0]) for limit in kind.limits())
-        shares = least_error_shares(rows[0], rows[1], planned.scale.reshape(-1), low, high)
+        parts = 1 if self.writer.power_of_two_scales else 8
+        shares = least_error_shares(rows[0], rows[1], planned.scale.reshape(-1), low, high, parts=parts)
         planned.scale = (planned.scale * shares.reshape(planned.scale.shape)).astype(np.float32)
 
     def _softmax(self, name: str, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> TensorPlan:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Ledger:
     """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins``
     holds op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
-    ``libraries`` paths of custom-op libraries."""
+    ``libraries`` paths of custom-op libraries; ``satisfied`` says that the recipe has nothing left to gain."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -29,6 +29,7 @@ class Ledger:
     samples: Samples | None = None
     statistics: Statistics | None = None
     libraries: list[str] = field(default_factory=list)
+    satisfied: bool = False
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:
@@ -38,5 +39,5 @@ class Ledger:
     def next_answer(self, settings: Settings) -> Ledger:
         """The ledger of a second answer to the same call: it reads the same samples with the same libraries."""
         again = Ledger.opened(settings)
-        again.samples, again.libraries = self.samples, self.libraries
+        again.samples, again.libraries, again.satisfied = self.samples, self.libraries, self.satisfied
         return again

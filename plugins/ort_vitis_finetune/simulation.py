@@ -43,8 +43,8 @@ class Simulation:
 def simulation_of(quantized: ModelProto, limits: Mapping[str, tuple[int, int]] | None = None) -> Simulation:
     """The quantized model with every dequantized integer constant in its place.
 
-    ``limits`` gives the least and largest code of constants, by the name of their codes (or of the floats in front of a
-    pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do constants of
+    ``limits`` gives the least and largest code of constants, by the name of their codes (or of the floats in front of
+    a pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do constants of
     other types.
     """
     graph = Graph(quantized)
