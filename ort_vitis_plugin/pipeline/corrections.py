@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 
+# Fewer samples cannot be parted into those that teach and those that judge.
+FEWEST = 8
+
+
 class CorrectionSamples:
     """All samples that the reader still gives, as a model takes them, anew at each iteration; those kept where it can
     be read only once."""
@@ -62,10 +66,11 @@ def _is_on(call: Call, correction: Correction) -> bool:
         return False
     if settings.enabled(correction):
         return True
-    recipe = (
-        correction.in_recipe and settings.call.recipe == "auto" and real_samples(call) and not call.ledger.satisfied
+    asked = (
+        correction.in_recipe and settings.call.recipe == "auto" and not settings.options.given(correction.option.key)
     )
-    return recipe and not settings.options.given(correction.option.key)
+    known = call.statistics.samples if call.statistics is not None else 0
+    return asked and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
 
 
 def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph: Graph) -> int:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from ..convert.evaluation_twin import evaluation_twin
 from ..data_readers import adapt_feed
 from ..measure.network_error import NetworkError, network_error
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import open_session, register_all
+from .corrections import FEWEST
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from ..data_readers import Feed
     from ..request.call import Call
 
-# Fewer samples cannot be parted into those that teach and those that judge.
-FEWEST = 8
 MOST_JUDGES = 8
+REFUSALS = (
+    *(ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented),
+    ort_errors.RuntimeException,
+)
 
 
 def judges_of(call: Call, samples: int) -> list[Feed]:

@@ -16,8 +16,8 @@ from ..planning.tensor_parameters import follows_energy
 from ..report.report import Report
 from ..request.call import Call
 from . import subgraphs
-from .corrections import real_samples
-from .held_out import FEWEST, HeldOut, judges_of
+from .corrections import FEWEST, real_samples
+from .held_out import REFUSALS, HeldOut, judges_of
 from .plan_writing import carry_over, written
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ READ_ONCE = (
 SATISFIED = (
     "Recipe: weights and biases are as {method} alone gives them: over {samples} samples held out the error of the "
     "outputs is {error:.3g} of float, and less would not show"
+)
+CANNOT_RUN = (
+    "Recipe: onnxruntime cannot run the quantized model here, so weights and biases are as {method} alone gives them"
 )
 NO_SAMPLES = "Recipe: there are no samples to judge by, so weights and biases are as {method} alone gives them"
 NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
@@ -74,7 +77,12 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
         return without
     judge = HeldOut(call, Graph(float_graph.write_back()).to_model(), feeds)
     first = _trial(call, graph, without)
-    plain = judge.error_of(written(first, call))
+    try:
+        plain = judge.error_of(written(first, call))
+    except REFUSALS:
+        call.ledger.satisfied = True
+        call.note(CANNOT_RUN.format(method=call.method.key))
+        return without
     if plain.mean < GOOD and (plain.agreement == 1).all():
         call.ledger.satisfied = True
         call.note(SATISFIED.format(method=call.method.key, samples=len(feeds), error=plain.mean))

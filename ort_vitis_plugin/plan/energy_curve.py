@@ -83,7 +83,7 @@ class EnergyCurve(ErrorCurve):
 def least_error_shares(
     w: NDArray[Any], importance: NDArray[Any], steps: NDArray[Any], low: float, high: float, *, parts: int = 8
 ) -> NDArray[np.float64]:
-    """By how much of its step each row of w [row, n] has the least weighted error: 2^-(k / parts), 1 where none is less.
+    """The share of its step at which each row of w [row, n] has the least weighted error: 2^-(k / parts), 1 at most.
 
     ``steps`` [row] clip nothing. Shares are tried downwards; a row is left at twice its least error or more.
     """

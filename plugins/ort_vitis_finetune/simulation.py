@@ -44,8 +44,8 @@ def simulation_of(quantized: ModelProto, limits: Mapping[str, tuple[int, int]] |
     """The quantized model with every dequantized integer constant in its place.
 
     ``limits`` gives the least and largest code of constants, by the name of their codes (or of the floats in front of
-    a pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do constants of
-    other types.
+    a pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do
+    constants of other types.
     """
     graph = Graph(quantized)
     grids = {}
