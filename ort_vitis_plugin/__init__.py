@@ -18,14 +18,15 @@ from onnxruntime.quantization import (
     QuantizationMode,
     QuantType,
     create_calibrator,
+    quant_pre_process,
     quantize,
     quantize_dynamic,
     shape_inference,
     write_calibration_table,
 )
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from .entry.attach import attach, attach_on_import, attached, detach
+from .errors import AccuracyWarning, RandomDataWarning
 from .lazy import lazily
 from .numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .convert.evaluation_twin import evaluation_twin
     from .custom_ops import get_library_path, register
     from .data_readers import Pictures, RandomDataReader, calibration_data
+    from .entry.outcome import last_report
     from .entry.quantize_static import calibrate, quantize_static
     from .report.report import Report, Result
 
@@ -50,11 +52,13 @@ _HOMES = {
     "dump_model": "analysis.dump",
     "evaluation_twin": "convert.evaluation_twin",
     "get_library_path": "custom_ops",
+    "last_report": "entry.outcome",
     "quantize_static": "entry.quantize_static",
     "register": "custom_ops",
 }
 
 __all__ = [
+    "AccuracyWarning",
     "CalibraterBase",
     "Calibration",
     "CalibrationDataReader",
@@ -66,6 +70,7 @@ __all__ = [
     "QuantType",
     "QuantizationMode",
     "RandomDataReader",
+    "RandomDataWarning",
     "Report",
     "Result",
     "VitisQuantFormat",
@@ -79,6 +84,7 @@ __all__ = [
     "dump_model",
     "evaluation_twin",
     "get_library_path",
+    "last_report",
     "quant_pre_process",
     "quantize",
     "quantize_dynamic",

@@ -6,12 +6,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from onnxruntime.quantization import QuantFormat, QuantType
 from onnxruntime.quantization.calibrate import CalibraterBase, CalibrationMethod, TensorData, TensorsData
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
 
 from .custom_ops.function_builder import Body as FunctionBody
+from .custom_ops.put_functions import put_functions
+from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
+from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
@@ -25,16 +28,20 @@ from .lazy import lazily
 from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
-from .numerics.quantize import along, dequantize, fake_quant, quantize
+from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to_float
 from .numerics.sqnr import sqnr_db
-from .onnx_io.checker import check as check_model
+from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.save import save_model
+from .onnx_io.sessions import AS_WRITTEN, open_session
+from .onnx_io.whole_file import whole_file, write_text
 from .options.host_options import CallOptions
 from .options.options import Option, OptionGroup, option
 from .options.ort_options import OrtOptions
 from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
+from .plan.fake_quantize import fake_quantize
 from .planning.changed_constants import change_constant
 from .planning.marker import Marker
 from .plugin.catalog import qtype
@@ -49,6 +56,7 @@ from .plugin.declarations import (
     LeaveFloat,
     ModelTransform,
     Namespace,
+    OpFunctions,
     OpQuantizer,
     Preset,
     QuantizedType,
@@ -72,12 +80,15 @@ from .selection.divisors import is_divisor
 from .sketch import Sketch
 
 if TYPE_CHECKING:
-    from .entry.quantize_static import settings_for
-    from .pipeline.callable_stages import PlannedModel, emit, fake_quantize, observe, plan, prepare, solve
+    from .analysis.placement_forecast import forecast
+    from .entry.quantize_static import prepared, settings_for
+    from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
     from .pipeline.plan_writing import written
 
 __all__ = [
+    "AS_WRITTEN",
     "CHANNELS_LAST",
+    "CLAMPS",
     "DEFAULT_DOMAINS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
@@ -108,6 +119,7 @@ __all__ = [
     "ModelTransform",
     "Namespace",
     "NetworkError",
+    "OpFunctions",
     "OpQuantizer",
     "Option",
     "OptionError",
@@ -139,6 +151,7 @@ __all__ = [
     "Skip",
     "Stage",
     "StaysFloat",
+    "StoredCodes",
     "Target",
     "TensorData",
     "TensorFacts",
@@ -166,6 +179,7 @@ __all__ = [
     "externalize",
     "fake_quant",
     "fake_quantize",
+    "forecast",
     "fusion",
     "hookimpl",
     "integers",
@@ -180,16 +194,21 @@ __all__ = [
     "nearest_position",
     "network_error",
     "observe",
+    "open_session",
     "operands",
     "option",
     "plan",
     "position_of",
     "prepare",
+    "prepared",
+    "put_functions",
     "qtype",
     "quantize",
     "reduced_axes",
     "rename_captured",
     "rewire",
+    "round_to_float",
+    "save_model",
     "scalar",
     "scale_of",
     "set_values",
@@ -198,9 +217,12 @@ __all__ = [
     "sqnr_db",
     "square_of",
     "store",
+    "stored_codes",
     "subgraphs",
     "transform",
+    "whole_file",
     "with_constant",
+    "write_text",
     "written",
 ]
 
@@ -208,10 +230,11 @@ __all__ = [
 _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
-    "fake_quantize": "pipeline.callable_stages",
+    "forecast": "analysis.placement_forecast",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",
+    "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
     "written": "pipeline.plan_writing",

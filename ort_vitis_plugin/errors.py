@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """'; did you mean A or B?' for the names closest to ``name``, else the empty string."""
+def suggest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """'; did you mean A or B?' for the names closest to ``name`` (difflib's ratio), else the empty string."""
     lowered = {candidate.lower(): candidate for candidate in known}
-    close = [lowered[key] for key in get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
+    close = [lowered[key] for key in get_close_matches(name.lower(), lowered, n=3, cutoff=cutoff)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
@@ -72,6 +72,26 @@ class MissingPluginError(PluginError, UnknownNameError):
 
 class PluginWarning(UserWarning):
     """A plugin is left out, or declares something that nothing will ever use."""
+
+
+class OutOfMemoryError(QuantizationError, MemoryError):
+    """There is not enough memory for the call."""
+
+
+class LimitError(QuantizationError, ValueError):
+    """The call goes beyond a limit of size or time, which the message names; it can be raised."""
+
+
+class UnexpectedError(QuantizationError, RuntimeError):
+    """Something failed that this package did not foresee; the cause is chained."""
+
+
+class AccuracyWarning(UserWarning):
+    """The quantized model is bad: an output is mostly noise, ranks classes otherwise, or always says the same."""
+
+
+class RandomDataWarning(UserWarning):
+    """Random data stand for samples that were not given: what comes of them is fit for trying out only."""
 
 
 class AttachError(QuantizationError, RuntimeError):

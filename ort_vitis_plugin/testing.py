@@ -22,7 +22,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .graph import Graph
-from .numerics.qtypes import QType, qtype
+from .numerics.qtypes import QType, host_qtype
 from .onnx_io.sessions import SILENT, session_options
 from .options.request import Request
 from .plan import Plan, Role, TensorPlan
@@ -211,7 +211,7 @@ def plan(source: ModelProto | Graph | str, positions: Mapping[str, int], kind: o
     """A plan with these tensors at these positions: ``plan(model, {"x": 5, "w": 7, "b": 9, "y": 4})``."""
     edited = source if isinstance(source, Graph) else Graph(graph(source) if isinstance(source, str) else source)
     planned = Plan(edited)
-    common: QType = qtype(kind)
+    common: QType = host_qtype(kind)
     zero = np.zeros((), dtype=np.int64)
     for name, position in positions.items():
         tensor = TensorPlan(name, _role(edited, name), common, np.ones((), dtype=np.float32), zero)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,14 +17,17 @@ from numpy.typing import NDArray
 from onnx import TensorProto, ValueInfoProto, helper
 
 from .. import custom_ops
-from ..custom_ops.qdq_nodes import is_dequantize, is_fix_neuron, is_quantize
+from ..custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ..data_readers import RandomDataReader, adapt_feed, reader_for
-from ..errors import CalibrationError, ModelError, OutputError
+from ..errors import CalibrationError, ModelError, OutputError, QuantizationError
+from ..foreign import public
 from ..graph import Graph, attribute
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import extensions_library, missing_operator, open_session
+from ..onnx_io.whole_file import whole_file, write_text
+from ..plugin.op_functions import with_definitions
 from ..report.progress import Progress
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     from ..data_readers import Feed
 
 _FLOATS = ("tensor(float)", "tensor(float16)", "tensor(double)")
+# What a file name cannot hold here: AMD's tools replace '/' alone, and users look for 'onnx::Conv_501...'.
+UNFIT = r'[/\\:*?"<>|\0]' if os.name == "nt" else r"[/\0]"
 _CAST = "_for_dump_model"  # numpy has no bfloat16, so its codes leave the session as float32, which is exact
 
 
@@ -60,12 +66,14 @@ class _Codes:
 
 
 def _quantized(graph: Graph) -> list[_Codes]:
-    """FixNeurons and dequantized tensors under the name of their float output; other codes under their own."""
+    """One-node pairs and dequantized tensors under the name of their float output; other codes under their own."""
     found = []
     for node in graph:
         kind = graph.element_type(node.input[2]) if len(node.input) > 2 and node.input[2] else 0
         if is_fix_neuron(node):
             found.append(_Codes(node.output[0], node.output[0], node, kind or TensorProto.INT8))
+        elif is_block_pair(node):
+            found.append(_Codes(node.output[0], node.output[0], node, TensorProto.FLOAT))
         elif is_dequantize(node):
             known = kind or graph.element_type(node.input[0]) or TensorProto.UINT8
             found.append(_Codes(node.output[0], node.input[0], node, known))
@@ -88,17 +96,16 @@ def _session(graph: Graph, wanted: Iterable[str], halves: set[str]) -> ort.Infer
         if name not in present:
             model.graph.output.append(ValueInfoProto(name=name))
             present.add(name)
+    model = with_definitions(model)
     defined = {(function.domain, function.name) for function in model.functions}
     libraries: list[Callable[[Any], object]] = [custom_ops.register]
     if any(n.domain == custom_ops.CONTRIB_DOMAIN and (n.domain, n.op_type) not in defined for n in model.graph.node):
-        from onnxruntime_extensions import get_library_path
-
-        path = get_library_path()
+        path = extensions_library()
         libraries.append(lambda options: options.register_custom_ops_library(path))
     try:
         return open_session(model, libraries, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the model to dump: {error}") from error
+        raise ModelError(f"onnxruntime cannot load the model to dump: {error}{missing_operator(error)}") from error
 
 
 def _sample(model: ModelProto, reader: Any, shapes: object) -> Feed:
@@ -127,8 +134,11 @@ class _Folder:
             raise OutputError(f"the folder {str(path)!r} cannot be made: {error}") from error
 
     def _stem(self, tensor: str) -> str:
-        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same."""
-        stem = base = re.sub(r'[/\\:*?"<>|\0]', "_", tensor)
+        """The tensor's name with '_' for what a file name cannot hold; '_1' and so on where two become the same.
+
+        Two names that differ in case alone are the same to some file systems.
+        """
+        stem = base = re.sub(UNFIT, "_", tensor)
         count = 0
         while stem.lower() in self._taken:
             count += 1
@@ -140,18 +150,15 @@ class _Folder:
         """Raw values in .bin, one value a line in .txt."""
         stem = self._stem(tensor + suffix)
         flat = np.ascontiguousarray(values).ravel()
-        try:
-            (self.path / f"{stem}.bin").write_bytes(flat.tobytes())
-            with open(self.path / f"{stem}.txt", "w", encoding="utf-8") as text:
-                text.writelines(f"{value}\n" for value in flat.tolist())
-        except OSError as error:
-            raise OutputError(f"{str(self.path / stem)!r} cannot be written: {error}") from error
+        with whole_file(self.path / f"{stem}.bin") as file:
+            file.write(flat.tobytes())
+        write_text(self.path / f"{stem}.txt", "".join(f"{value}\n" for value in flat.tolist()))
         entry = {"tensor": tensor, "file": f"{stem}.bin", "text": f"{stem}.txt", "dtype": str(values.dtype)}
         self.entries.append(entry | {"shape": list(values.shape)} | meaning)
 
     def finish(self) -> None:
         text = json.dumps(self.entries, indent=1, ensure_ascii=False)
-        (self.path / "index.json").write_text(text + "\n", encoding="utf-8")
+        write_text(self.path / "index.json", text + "\n")
 
 
 def _meaning(codes: _Codes, scale: NDArray[Any], zero_point: NDArray[Any]) -> dict[str, object]:
@@ -172,6 +179,14 @@ def _meaning(codes: _Codes, scale: NDArray[Any], zero_point: NDArray[Any]) -> di
     return meaning
 
 
+def _block_meaning(node: NodeProto) -> dict[str, object]:
+    """What the values of a block type stand for: the operator, and its attributes."""
+    stated = {entry.name: helper.get_attribute_value(entry) for entry in node.attribute}
+    return {"op": node.op_type} | {
+        name: value.decode() if isinstance(value, bytes) else value for name, value in stated.items()
+    }
+
+
 def _fix_neuron_codes(codes: _Codes, values: NDArray[Any], scale: NDArray[Any], zero: NDArray[Any]) -> NDArray[Any]:
     """y / scale + zero point: y is a whole number of steps, so rounding only removes the division's last bit."""
     axis = int(attribute(codes.node, "axis", 1))
@@ -180,6 +195,7 @@ def _fix_neuron_codes(codes: _Codes, values: NDArray[Any], scale: NDArray[Any], 
     return np.asarray((steps + zero.astype(np.float64).reshape(shape)).astype(codes.dtype))
 
 
+@public
 def dump_model(
     model: str | Path | ModelProto,
     dump_data_reader: Any = None,
@@ -190,10 +206,14 @@ def dump_model(
     """Write what the quantized tensors of a model hold, weights and activations, for one input.
 
     For each FixNeuron, and for each dequantized tensor of native and Vitis QDQ, ``<output>.bin`` and ``.txt`` in
-    ``output_dir`` hold its codes; with ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every
-    node's outputs. '/' becomes '_'; ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
+    ``output_dir`` hold its codes, for each tensor of a block type its values, which have no codes of one type; with
+    ``dump_float`` ``<output>_float.bin`` and ``.txt`` hold the floats of every node's outputs. '/' becomes '_';
+    ``index.json`` lists tensor, file, dtype, shape, scale, zero point and position.
+
+    Raises:
+        ModelError: the model holds no quantized tensor.
     """
-    loaded = load_model(model)
+    loaded = with_definitions(load_model(model))
     graph = Graph(loaded, copy=False)
     quantized = _quantized(graph)
     if not quantized and not dump_float:
@@ -216,6 +236,8 @@ def dump_model(
         runnable = [name for name in names if name not in inputs]
         try:
             results = session.run(runnable, feed) if runnable else []
+        except QuantizationError:
+            raise
         except Exception as error:
             raise CalibrationError(f"the model fails on the sample to dump: {error}") from error
         return dict(zip(runnable, results, strict=True)) | {name: feed[name] for name in names if name in inputs}
@@ -232,6 +254,10 @@ def dump_model(
 
     with Progress("dumping", len(quantized) + len(floats)) as progress:
         for codes in quantized:
+            if is_block_pair(codes.node):
+                folder.write(codes.name, "", value(codes.source), **_block_meaning(codes.node))
+                progress.advance()
+                continue
             scale = value(codes.node.input[1])
             given = len(codes.node.input) > 2 and bool(codes.node.input[2])
             zero = value(codes.node.input[2]) if given else np.zeros(scale.shape, codes.dtype)

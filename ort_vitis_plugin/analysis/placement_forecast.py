@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedError
+from ..foreign import public
 from ..options.request import PRESET_ARGUMENTS, Request
 from ..pipeline.fixed_shapes import open_inputs
 from ..pipeline.stages import load, normalize, prepare, simulate
@@ -56,6 +57,7 @@ def forecast(
     return list(forecast_of(model, target, catalog, fix_shapes=fix_shapes).placements)
 
 
+@public
 def forecast_of(
     model: str | Path | ModelProto,
     target: str = "ipu_cnn",
@@ -63,7 +65,11 @@ def forecast_of(
     *,
     fix_shapes: Mapping[str, Any] | None = None,
 ) -> Forecast:
-    """What ``forecast`` gives, and why."""
+    """What ``forecast`` gives, and why.
+
+    Raises:
+        UnsupportedError: the target cannot tell where its nodes run.
+    """
     catalog = catalog or shared_catalog()
     placement = catalog.target(target).placement
     if placement is None:

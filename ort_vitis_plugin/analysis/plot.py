@@ -6,9 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UnsupportedError
+from ..errors import OutputError, UnsupportedError
+from ..foreign import public
 from ..numerics.positions import scale_of
 from ..numerics.qtypes import QType
+from ..onnx_io.whole_file import whole_file
 from ..plan.error_curve import ErrorCurve
 
 if TYPE_CHECKING:
@@ -19,14 +21,22 @@ BINS = 200
 AROUND = 6
 
 
+@public
 def plot(calibration: Calibration, folder: str | Path, kind: QType, *, symmetric: bool = True) -> list[Path]:
-    """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one."""
+    """One .png per tensor: its histogram, and the squared error of ``kind`` at the positions around the best one.
+
+    Raises:
+        UnsupportedError: matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UnsupportedError("plots need matplotlib: pip install 'ort-vitis-plugin[plot]'") from error
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {str(target)!r} cannot be made: {error}") from error
     written = []
     for number, (name, sketch) in enumerate(calibration.sketches.items()):
         if not sketch.count or sketch.abs_max == 0:
@@ -40,7 +50,8 @@ def plot(calibration: Calibration, folder: str | Path, kind: QType, *, symmetric
         _errors(right, curve, best)
         plain = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)[:100]
         file = target / f"{number:04d}_{plain}.png"
-        figure.savefig(file, dpi=100)
+        with whole_file(file) as picture:
+            figure.savefig(picture, dpi=100, format="png")
         written.append(file)
     return written
 

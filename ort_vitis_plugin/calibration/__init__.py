@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .calibration import Calibration
-from .engine import calibrate
+from .engine import calibration_of
 from .fingerprint import fingerprint
 from .workers import Executor
 
-__all__ = ["Calibration", "Executor", "calibrate", "fingerprint"]
+__all__ = ["Calibration", "Executor", "calibration_of", "fingerprint"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..data_readers import Samples
+from ..data_readers.convert_feed import copied
 from ..data_readers.sources import between, feeds_of, is_ranged
 from ..errors import CalibrationError
 
@@ -20,7 +21,7 @@ IN_FLIGHT = 16  # parts that wait or run at a time; bounds the samples in memory
 
 
 @dataclass(frozen=True)
-class Part:
+class Batch:
     """Samples ``first`` and following: feeds, or a reader that gives samples first to stop where the work is done."""
 
     first: int
@@ -31,33 +32,37 @@ class Part:
     def feeds(self) -> Iterable[Feed]:
         if self.stop is None:
             return feeds_of(self.source)
-        return feeds_of(between(self.source, self.first, self.stop))
+        return feeds_of(between(self.source, self.first, self.stop), self.first)
 
 
-def parts_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Part]:
-    """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part."""
+def batches_of(reader: Any, skip: int, size: int | None, *, here: bool) -> Iterator[Batch]:
+    """The samples from number ``skip`` on, cut into parts; in one process without checkpoints there is one part.
+
+    Raises:
+        CalibrationError: the reader fails, or has fewer samples than were done before.
+    """
     source = reader.reader if isinstance(reader, Samples) else reader
     count = len(reader) if not here and is_ranged(source) and _travels(reader) else None
     if count is not None:
         step = size or min(max(count // IN_FLIGHT, 1), 16)
         for first in range(skip, count, step):
-            yield Part(first, min(first + step, count), reader, first == 0)
+            yield Batch(first, min(first + step, count), reader, first == 0)
         return
     samples = feeds_of(reader)
     for number in range(skip):
         if next(samples, None) is None:
             raise CalibrationError(f"the checkpoint holds {skip} samples, but the reader has only {number}")
     if here and size is None:
-        yield Part(skip, None, samples, skip == 0)
+        yield Batch(skip, None, samples, skip == 0)
         return
     first = skip
     while True:
         feeds, error = _read(samples, size or 8)
         if feeds or (error is None and first == 0):
-            yield Part(first, None, feeds, first == 0)
+            yield Batch(first, None, feeds, first == 0)
         first += len(feeds)
         if error:
-            raise CalibrationError(f"the calibration data reader failed at sample {first}: {error}") from error
+            raise error
         if len(feeds) < (size or 8):
             return
 
@@ -76,9 +81,9 @@ def _read(samples: Iterator[Feed], count: int) -> tuple[list[Feed], Exception | 
     feeds: list[Feed] = []
     try:
         for feed in samples:
-            feeds.append(dict(feed))
+            feeds.append(copied(feed))
             if len(feeds) == count:
                 break
-    except Exception as error:  # told with the number of the sample, after the samples before it are counted
+    except Exception as error:  # told after the samples before it are counted
         return feeds, error
     return feeds, None

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-import zipfile
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CalibrationError
+from ..errors import CalibrationError, QuantizationError
+from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
 from .channel_squares import Channels, ChannelSquares
 from .fingerprint import fingerprint
@@ -41,7 +39,11 @@ class Calibration:
     energies: dict[Channels, ChannelSquares] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
-        """Take in a calibration of the same model and tensors with other samples, numbered on from ours."""
+        """Take in a calibration of the same model and tensors with other samples, numbered on from ours.
+
+        Raises:
+            CalibrationError: the other one is of another model.
+        """
         if other.fingerprint != self.fingerprint:
             raise CalibrationError("these calibrations belong to different models and cannot be merged")
         if set(other.sketches) != set(self.sketches):
@@ -66,7 +68,11 @@ class Calibration:
             raise CalibrationError(f"the calibration has no tensor {', '.join(missing[:5])}; calibrate again")
 
     def save(self, path: str | Path) -> None:
-        """One file, whole or not at all."""
+        """One file, whole or not at all.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
         head = {
             "version": _VERSION,
             "fingerprint": self.fingerprint,
@@ -77,49 +83,51 @@ class Calibration:
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
         squares = {f"squares_{at}": squares.places for at, squares in enumerate(self.energies.values())}
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays, **squares)  # type: ignore[arg-type]
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with whole_file(path) as file:
+            np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays, **squares)  # type: ignore[arg-type]
 
     @classmethod
     def load(
         cls, path: str | Path, model: ModelProto | str | Path | None = None, tensors: Iterable[str] = ()
     ) -> Calibration:
-        """What ``save`` wrote; with a model, raise if it belongs to another one or lacks tensors."""
+        """What ``save`` wrote; with a model, raise if it belongs to another one or lacks tensors.
+
+        Raises:
+            CalibrationError: there is no such file, or it holds something else.
+        """
         try:
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                head = json.loads(file["head"].tobytes())
-                if head["version"] != _VERSION:
-                    raise CalibrationError(
-                        f"{path} is a calibration of version {head['version']}; this release reads version {_VERSION}"
-                    )
-                sketches = {
-                    name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(head["tensors"])
-                }
-                energies = {
-                    Channels(*channels): ChannelSquares(file[f"squares_{at}"], count)
-                    for at, (*channels, count) in enumerate(head.get("channels", ()))
-                }
+                calibration = cls._read(path, file)
         except FileNotFoundError as error:
             raise CalibrationError(f"there is no calibration file {path}") from error
-        except (zipfile.BadZipFile, KeyError, EOFError, ValueError) as error:
-            if isinstance(error, CalibrationError):
-                raise
-            raise CalibrationError(f"{path} is not a calibration file") from error
-        non_finite = [NonFinite(**each) for each in head["non_finite"]]
-        calibration = cls(sketches, head["fingerprint"], head["samples"], non_finite, energies)
+        except (QuantizationError, MemoryError):
+            raise
+        except Exception as error:  # a broken archive makes zipfile, zlib, json and numpy raise whatever they meet
+            raise CalibrationError(f"{path!s} is not a calibration file: {error}") from error
         if model is not None:
             try:
                 calibration.check(model, tensors)
             except CalibrationError as error:
                 raise CalibrationError(f"{path}: {error}, or name another file") from None
         return calibration
+
+    @classmethod
+    def _read(cls, path: str | Path, file: Any) -> Calibration:
+        head = json.loads(file["head"].tobytes())
+        if head["version"] != _VERSION:
+            raise CalibrationError(
+                f"{path} is a calibration of version {head['version']}; this release reads version {_VERSION}"
+            )
+        names, samples = head["tensors"], head["samples"]
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(samples) is int):
+            raise CalibrationError(f"{path} is not a calibration file: its head is not one")
+        sketches = {name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(names)}
+        energies = {
+            Channels(*channels): ChannelSquares(file[f"squares_{at}"], count)
+            for at, (*channels, count) in enumerate(head.get("channels", ()))
+        }
+        non_finite = [NonFinite(**each) for each in head["non_finite"]]
+        return cls(sketches, str(head["fingerprint"]), samples, non_finite, energies)
 
 
 def _bytes(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CalibrationError, UnsupportedError
-from .batches import Part, parts_of
+from .batches import Batch, batches_of
 from .calibration import Calibration
 from .channel_squares import ChannelSquares
 from .fingerprint import fingerprint
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def calibrate(
+def calibration_of(
     model: ModelProto | str | Path,
     reader: Any,
     tensors: Iterable[str],
@@ -52,6 +52,10 @@ def calibrate(
     ``non_finite="error"`` makes the first NaN or Inf an error. ``checkpoint`` names a file that is written after
     every ``checkpoint_every`` samples, taken up by the next call if it is there, and removed at the end. ``channels``
     asks for the mean squares of channels, too.
+
+    Raises:
+        CalibrationError: there is no sample, a tensor has no finite value, or one that is not finite is to be an error.
+        UnsupportedError: the executor is none.
     """
     if non_finite not in ("report", "error"):
         raise CalibrationError(f"non_finite is {non_finite!r}; it is 'report' or 'error'")
@@ -77,7 +81,7 @@ def calibrate(
             on_sample(sample)
 
     job = Job(names, list(providers), configure, apart, tuple(channels))
-    parts = parts_of(reader, total.samples, checkpoint_every if saved else None, here=executor is None)
+    parts = batches_of(reader, total.samples, checkpoint_every if saved else None, here=executor is None)
     results = _here(model, job, parts, done) if executor is None else in_workers(model, job, parts, executor, done)
     for part in results:
         _take_in(total, part)
@@ -106,7 +110,7 @@ def _take_in(total: Calibration, part: Observation) -> None:
 
 
 def _here(
-    model: ModelProto | str | Path, job: Job, parts: Iterable[Part], done: Callable[[Sample], None]
+    model: ModelProto | str | Path, job: Job, parts: Iterable[Batch], done: Callable[[Sample], None]
 ) -> Iterator[Observation]:
     observer = Observer(model, job.tensors, providers=job.providers, configure=job.configure, channels=job.channels)
     for part in parts:

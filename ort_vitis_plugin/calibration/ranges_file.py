@@ -14,16 +14,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from onnxruntime.quantization.calibrate import CalibrationMethod
+from onnxruntime.quantization import CalibrationMethod
 
 from ..errors import CalibrationError
+from ..onnx_io.whole_file import as_output_error, write_text
 from ..sketch import Sketch
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def read_ranges(path: Path, method: CalibrationMethod) -> dict[str, StoredRange]
     return entries
 
 
-def check_names(path: Path, stored: Mapping[str, StoredRange], wanted: list[str]) -> None:
+def check_stored_names(path: Path, stored: Mapping[str, StoredRange], wanted: list[str]) -> None:
     """Raise unless every wanted tensor has a range."""
     if missing := [name for name in wanted if name not in stored]:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
@@ -93,7 +92,11 @@ def write_ranges(
     ranges: Mapping[str, tuple[Range, DTypeLike]],
     sketches: Mapping[str, Sketch],
 ) -> None:
-    """One file, whole or not at all; each range in the float type of its tensor."""
+    """One file, whole or not at all; each range in the float type of its tensor.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
     payload = {
         "CLS": "TensorsData",
         "data": {name: dict(_fields(method, sketches[name], *ranges[name])) for name in ranges},
@@ -101,15 +104,9 @@ def write_ranges(
         "smooth_quant": False,
         OUR_KEY: {"infinite": [name for name in ranges if sketches[name].inf_count]},
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(payload, file)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with as_output_error(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(payload))
 
 
 def _fields(method: CalibrationMethod, sketch: Sketch, limits: Range, dtype: DTypeLike) -> Iterator[tuple[str, Any]]:

@@ -19,8 +19,9 @@ from onnx import ModelProto
 from onnx.external_data_helper import uses_external_data
 
 from ..errors import CalibrationError
+from ..foreign import is_of_caller
 from ..onnx_io.external_weights import internalized
-from .batches import IN_FLIGHT, Part
+from .batches import IN_FLIGHT, Batch
 from .fingerprint import fingerprint
 from .observe import Observation, Observer, Sample
 
@@ -55,7 +56,7 @@ class Job:
     channels: tuple[Channels, ...] = ()
 
 
-def counted(observer: Observer, job: Job, part: Part, on_sample: Callable[[Sample], None]) -> Observation:
+def counted(observer: Observer, job: Job, part: Batch, on_sample: Callable[[Sample], None]) -> Observation:
     """What is seen in one part of the samples; in the first one the constants are seen, too."""
     seen = observer.run(part.feeds(), first=part.first, on_sample=on_sample, apart=job.apart)
     if part.constants:
@@ -66,7 +67,7 @@ def counted(observer: Observer, job: Job, part: Part, on_sample: Callable[[Sampl
 def in_workers(
     model: ModelProto | str | Path,
     job: Job,
-    parts: Iterable[Part],
+    parts: Iterable[Batch],
     executor: Executor,
     done: Callable[[Sample], None],
 ) -> Iterator[Observation]:
@@ -77,9 +78,9 @@ def in_workers(
         shipped = executor.scatter(shipped, broadcast=True)
     if hasattr(executor, "get_executor"):  # of a Dask client; pure work would not run a second time
         executor = executor.get_executor(pure=False)
-    waiting: deque[tuple[Part, Any]] = deque()
+    waiting: deque[tuple[Batch, Any]] = deque()
 
-    def submit(part: Part) -> Any:
+    def submit(part: Batch) -> Any:
         try:
             return executor.submit(_work, shipped, key, job, part)
         except BrokenExecutor as error:
@@ -108,7 +109,7 @@ def in_workers(
 Work = tuple[Observation, list[Sample]]
 
 
-def _result(part: Part, future: Any, submit: Callable[[Part], Any], here: Callable[[], Work]) -> Work:
+def _result(part: Batch, future: Any, submit: Callable[[Batch], Any], here: Callable[[], Work]) -> Work:
     """The result of a part, which runs again if its worker was lost, at last in this process."""
     for _ in range(ATTEMPTS):
         try:
@@ -127,6 +128,8 @@ def _result(part: Part, future: Any, submit: Callable[[Part], Any], here: Callab
 
 def _lost(error: BaseException) -> bool:
     """Whether the worker failed, not the work."""
+    if is_of_caller(error):
+        return False
     names = {each.__name__ for each in type(error).__mro__}
     return isinstance(error, (BrokenExecutor, CancelledError, ConnectionError)) or bool(
         names & {"KilledWorker", "CommClosedError"}  # of dask.distributed, which need not be installed
@@ -168,7 +171,7 @@ def _patient(configure: Configure | None) -> Configure:
 _own = threading.local()
 
 
-def _work(model: bytes | str, key: str, job: Job, part: Part) -> Work:
+def _work(model: bytes | str, key: str, job: Job, part: Batch) -> Work:
     """One part in a worker; its thread keeps the session for the next part."""
     if getattr(_own, "key", None) != key:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else model

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from pathlib import Path
 from typing import Any
 
 from .data_arguments import add_data, data_reader
@@ -31,17 +30,17 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, write whole or not at all."""
+    """Calibrate, write whole or not at all.
+
+    Raises:
+        ModelNotFoundError: the folder to write into does not exist.
+    """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     from ort_vitis_plugin.entry.quantize_static import calibrate
-    from ort_vitis_plugin.errors import ModelNotFoundError
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
-    output = Path(arguments.output)
-    if not output.parent.is_dir():
-        raise ModelNotFoundError(f"the folder {str(output.parent)!r} of the output does not exist; create it first")
     keywords = configuration(arguments, shared_catalog())
     reader = data_reader(arguments)
     with contextlib.ExitStack() as stack:
@@ -49,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.workers > 1:
             executor = stack.enter_context(ProcessPoolExecutor(arguments.workers, get_context("spawn")))
         found = calibrate(arguments.model, reader, executor=executor, checkpoint=arguments.checkpoint, **keywords)
-    found.save(output)
-    print(f"written: {output} ({found.samples} samples, {len(found.sketches)} tensors)")
+    found.save(arguments.output)
+    print(f"written: {arguments.output} ({found.samples} samples, {len(found.sketches)} tensors)")
     if arguments.plot is not None:
         from ort_vitis_plugin.analysis.plot import plot
-        from ort_vitis_plugin.numerics.qtypes import qtype
+        from ort_vitis_plugin.numerics.qtypes import host_qtype
 
         symmetric = bool(keywords["extra_options"].get("ActivationSymmetric", True))
-        drawn = plot(found, arguments.plot, qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
+        drawn = plot(found, arguments.plot, host_qtype(keywords.get("activation_type", "QInt8")), symmetric=symmetric)
         print(f"written: {len(drawn)} plots in {arguments.plot}")
     return 0

@@ -91,17 +91,12 @@ def converter(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def save(model: ModelProto, output: str, source: str, *, external_data: bool) -> None:
-    """Write the whole file or nothing; never over the source."""
-    from ort_vitis_plugin.onnx_io.load import check_output
+def save(model: ModelProto, output: str, *, external_data: bool) -> None:
+    """Write the whole file or nothing."""
     from ort_vitis_plugin.onnx_io.save import save_model
-    from ort_vitis_plugin.options.request import Request
 
-    request = Request(source, output, None, None, None, None, None)
-    path = check_output(request)
-    assert path is not None
-    save_model(model, path, external_data=external_data)
-    print(f"written: {path}")
+    save_model(model, output, external_data=external_data)
+    print(f"written: {output}")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = converter(arguments.home)(load_model(arguments.model), *extra[arguments.takes])
     for text in (*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)):
         print(text)
-    save(model, arguments.output, arguments.model, external_data=arguments.external_data)
+    save(model, arguments.output, external_data=arguments.external_data)
     return 0
 
 
@@ -134,5 +129,5 @@ def run_preprocess(arguments: argparse.Namespace) -> int:
         skip_symbolic_shape=arguments.skip_symbolic_shape,
         auto_merge=arguments.auto_merge,
     )
-    save(model, arguments.output, arguments.model, external_data=arguments.external_data)
+    save(model, arguments.output, external_data=arguments.external_data)
     return 0

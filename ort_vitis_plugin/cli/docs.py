@@ -1,4 +1,4 @@
-"""``ort-vitis docs``: the tables of README.md, written from what the plugins declare."""
+"""``ort-vitis docs``: the tables of README.md and the map in DESIGN.md, written from the code."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 
 def add(verbs: Any) -> None:
     """Declare the verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser("docs", help="write the generated tables of README.md")
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "docs", help="write the generated tables of README.md and the map in DESIGN.md"
+    )
     parser.set_defaults(run=run)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a table is stale")
     parser.add_argument("--root", metavar="FOLDER", help="the source checkout (default: that of this package)")
@@ -18,7 +20,7 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rewrite the blocks between the markers, or only check them."""
-    from ort_vitis_plugin.reference.tables import stale_blocks, write_blocks
+    from ort_vitis_plugin.reference.pages import stale_blocks, write_blocks
 
     root = Path(arguments.root) if arguments.root else Path(__file__).resolve().parents[2]
     if arguments.check:

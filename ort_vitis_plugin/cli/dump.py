@@ -16,7 +16,7 @@ def add(verbs: Any) -> None:
         help="write what the quantized tensors hold",
         description="Integer codes of weights and activations for the first sample, as .bin and .txt, and an index.",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, folder_output=True)
     parser.add_argument("model", metavar="QUANTIZED", help="the quantized model")
     parser.add_argument("-o", "--output", metavar="FOLDER", default="dump_results", help="default: dump_results")
     add_data(parser, otherwise="the first sample is run; default: a random one")

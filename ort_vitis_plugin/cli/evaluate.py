@@ -47,13 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
     from ort_vitis_plugin.data_readers import RandomDataReader, Samples
     from ort_vitis_plugin.measure.evaluate import compare
     from ort_vitis_plugin.onnx_io.load import load_model
+    from ort_vitis_plugin.plugin.op_functions import with_definitions
     from ort_vitis_plugin.report.tables import table, wide_console
 
-    model, quantized = load_model(arguments.model), load_model(arguments.quantized)
+    model, quantized = load_model(arguments.model), with_definitions(load_model(arguments.quantized))
     reader = data_reader(arguments)
     found = compare(model, quantized, Samples(RandomDataReader(model) if reader is None else reader, model))
-    rows = ((name, f"{decibels:.1f} dB", f"{largest:.3g}") for name, (decibels, largest) in found.items())
+    rows = ((name, f"{each.sqnr:.1f} dB", f"{each.largest:.3g}") for name, each in found.items())
     wide_console().print(table("Against float", ("output", "#SQNR", "#largest difference"), rows))
+    for name, each in found.items():
+        if each.other_sizes:
+            print(f"{name}: its size depends on the data; {each.other_sizes} samples have another than in float")
     if reader is not None:
         _show_accuracy(model, quantized, reader)
     return 0

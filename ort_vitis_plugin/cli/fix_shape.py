@@ -26,7 +26,11 @@ def add(verbs: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fix, write, and say what is still open; or only say it."""
+    """Fix, write, and say what is still open; or only say it.
+
+    Raises:
+        OptionError: sizes are given, but no output.
+    """
     from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.pipeline.fixed_shapes import fix_shapes, open_inputs
@@ -38,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("say where to write the model: -o OUT")
     if sizes:
         model = fix_shapes(model, sizes)
-        save(model, arguments.output, arguments.model, external_data=arguments.external_data)
+        save(model, arguments.output, external_data=arguments.external_data)
     still = open_inputs(model)
     for name, shape in still.items():
         print(f"{name}: [{', '.join('?' if dim is None else str(dim) for dim in shape)}]")

@@ -17,7 +17,12 @@ WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no":
 
 
 def parse_options(texts: Iterable[str], declared: Mapping[str, Option]) -> dict[str, Any]:
-    """{key: value} of ``Key=Value`` texts; unlike in Python, a key that no plugin declares is refused."""
+    """{key: value} of ``Key=Value`` texts; unlike in Python, a key that no plugin declares is refused.
+
+    Raises:
+        OptionError: a text is not Key=Value, or a key is given twice.
+        UnknownOptionError: no plugin declares the key.
+    """
     given: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -35,7 +40,11 @@ def parse_options(texts: Iterable[str], declared: Mapping[str, Option]) -> dict[
 
 
 def parse_value(text: str, declared: Option) -> Any:
-    """The first reading of ``text`` that is of the option's type; lists are written a,b,c or as in Python."""
+    """The first reading of ``text`` that is of the option's type; lists are written a,b,c or as in Python.
+
+    Raises:
+        OptionTypeError: no reading is of the type.
+    """
     for candidate in _readings(text, declared.type):
         if conforms(candidate, declared.type):
             return candidate

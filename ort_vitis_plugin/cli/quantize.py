@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .data_arguments import add_data, data_reader
@@ -108,6 +107,7 @@ def configuration(arguments: argparse.Namespace, catalog: Catalog) -> dict[str, 
 def run(arguments: argparse.Namespace) -> int:
     """Quantize, write, show."""
     from ort_vitis_plugin.entry.quantize_static import quantize_static
+    from ort_vitis_plugin.onnx_io.whole_file import write_text
     from ort_vitis_plugin.plugin.catalog import shared_catalog
 
     keywords = configuration(arguments, shared_catalog())
@@ -121,5 +121,5 @@ def run(arguments: argparse.Namespace) -> int:
         result.report.print()
         print(f"written: {result.path}")
     if arguments.json:
-        Path(arguments.json).write_text(result.report.to_json() + "\n", encoding="utf-8")
+        write_text(arguments.json, result.report.to_json() + "\n")
     return 0

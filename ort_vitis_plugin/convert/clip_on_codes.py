@@ -10,7 +10,7 @@ import numpy as np
 
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 
-from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, is_quantize, sole_quantizer
+from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, is_native_quantize, sole_quantizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,11 +28,11 @@ def merge_equal_quantizers(graph: Graph) -> int:
     """One quantize node where several give the same codes of a tensor; how many went."""
     count = 0
     for node in graph:
-        if not is_quantize(node) or id(node) not in graph.nodes:
+        if not is_native_quantize(node) or id(node) not in graph.nodes:
             continue
         grid = grid_of(graph, node)
         for other in graph.consumers(node.input[0]):
-            if other is node or not is_quantize(other) or other.output[0] in graph.outputs:
+            if other is node or not is_native_quantize(other) or other.output[0] in graph.outputs:
                 continue
             if grid is not None and grid.is_same(grid_of(graph, other)):
                 graph.replace_uses(other.output[0], node.output[0])

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 from ort_vitis_plugin.numerics.positions import position_of
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import along, dequantize, quantize
 
 from .qlinear_site import CONTRIB, EIGHT_BITS
@@ -24,12 +24,12 @@ PAIR_DOMAINS = (*DEFAULT_DOMAINS, CONTRIB)
 _KNOWN = (*EIGHT_BITS, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32)
 
 
-def is_quantize(node: NodeProto | None) -> bool:
+def is_native_quantize(node: NodeProto | None) -> bool:
     """Whether the node is QuantizeLinear as onnxruntime has it."""
     return node is not None and node.op_type == "QuantizeLinear" and node.domain in PAIR_DOMAINS
 
 
-def is_dequantize(node: NodeProto | None) -> bool:
+def is_native_dequantize(node: NodeProto | None) -> bool:
     """Whether the node is DequantizeLinear as onnxruntime has it."""
     return node is not None and node.op_type == "DequantizeLinear" and node.domain in PAIR_DOMAINS
 
@@ -50,7 +50,7 @@ class Grid:
     @property
     def limits(self) -> tuple[int, int]:
         """The smallest and the largest code."""
-        return qtype(self.element_type).limits()
+        return host_qtype(self.element_type).limits()
 
     @property
     def is_shift(self) -> bool:
@@ -87,7 +87,7 @@ class Grid:
 
 def grid_of(graph: Graph, node: NodeProto | None) -> Grid | None:
     """The grid of a quantize or dequantize node with constant parameters, or None."""
-    if node is None or not (is_quantize(node) or is_dequantize(node)) or attribute(node, "block_size", 0):
+    if node is None or not (is_native_quantize(node) or is_native_dequantize(node)) or attribute(node, "block_size", 0):
         return None
     scale = graph.array(node.input[1])
     if scale is None or scale.dtype != np.float32:
@@ -99,7 +99,7 @@ def grid_of(graph: Graph, node: NodeProto | None) -> Grid | None:
             return None
         zero, element_type = array.astype(np.int64), graph.element_type(node.input[2])
         element_type = element_type or helper.np_dtype_to_tensor_dtype(array.dtype)
-    elif is_quantize(node):
+    elif is_native_quantize(node):
         element_type = int(attribute(node, "output_dtype", 0)) or TensorProto.UINT8
     else:
         element_type = graph.element_type(node.input[0])
@@ -112,13 +112,13 @@ def grid_of(graph: Graph, node: NodeProto | None) -> Grid | None:
 def grid_behind(graph: Graph, tensor: str) -> Grid | None:
     """The grid of a tensor that a dequantize node makes, or None."""
     producer = graph.producer(tensor)
-    return grid_of(graph, producer) if is_dequantize(producer) else None
+    return grid_of(graph, producer) if is_native_dequantize(producer) else None
 
 
 def constant_values(graph: Graph, tensor: str) -> NDArray[np.float32] | None:
     """The numbers of a constant, given as floats or as codes behind a dequantize node, or None."""
     producer = graph.producer(tensor)
-    if not is_dequantize(producer):
+    if not is_native_dequantize(producer):
         array = graph.array(tensor)
         return array if array is not None and array.dtype == np.float32 else None
     assert producer is not None
@@ -129,11 +129,11 @@ def constant_values(graph: Graph, tensor: str) -> NDArray[np.float32] | None:
 def sole_quantizer(graph: Graph, tensor: str) -> NodeProto | None:
     """The quantize node that alone reads a tensor, or None."""
     reader = graph.sole_consumer(tensor)
-    return reader if is_quantize(reader) else None
+    return reader if is_native_quantize(reader) else None
 
 
 def clear_unread(graph: Graph) -> None:
     """Remove the dequantize nodes that nobody reads any more."""
     for node in graph:
-        if is_dequantize(node) and node.output[0] not in graph.outputs and not graph.consumers(node.output[0]):
+        if is_native_dequantize(node) and node.output[0] not in graph.outputs and not graph.consumers(node.output[0]):
             graph.remove(node)

@@ -14,10 +14,11 @@ from onnx import helper
 
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import OURS
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph
 
 from .clip_on_codes import clip_codes, merge_equal_quantizers
-from .code_grid import grid_of, is_quantize
+from .code_grid import grid_of, is_native_quantize
 from .finer_biases import floor_biases
 from .hard_sigmoid_on_codes import hard_sigmoid_on_codes
 from .integer_kernels import exact_config
@@ -25,7 +26,7 @@ from .kept_float import keep_float
 from .known_kernels import is_shift, raise_opset, take_contrib_names, take_known_names, take_standard_names
 from .product_biases import widen_biases
 from .qlinear_site import CONTRIB
-from .skipped_subgraphs import skip_bodies
+from .skipped_subgraphs import skip_blocks, skip_bodies
 from .stored_weights import fold_codes, store_float_weights, store_rounded
 from .unsigned_codes import own_codes, unsigned_codes, widen_codes
 from .vitis_qdq import finished
@@ -73,7 +74,7 @@ def _note_the_rest(graph: Graph) -> None:
             graph.skip(
                 node, "onnxruntime has no kernel of its own for its type" if is_shift(graph, node) else _ANY_STEP
             )
-        elif is_quantize(node):
+        elif is_native_quantize(node):
             grid = grid_of(graph, node)
             if grid is not None and not grid.is_shift:
                 graph.skip(node, _ANY_STEP)
@@ -101,6 +102,7 @@ _STEPS: tuple[tuple[str, Callable[[Graph], int]], ...] = (
 )
 
 
+@public
 def evaluation_twin(model: ModelProto) -> Twin:
     """The model rewritten so that onnxruntime's CPU computes it on integers, equal to the bit.
 
@@ -113,6 +115,7 @@ def evaluation_twin(model: ModelProto) -> Twin:
     graph.step = "evaluation_twin"
     rewritten = {kind: step(graph) for kind, step in _STEPS}
     _note_the_rest(graph)
+    skip_blocks(graph)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in OURS)
     uses_contrib = any(node.domain == CONTRIB for node in graph)
     if uses_contrib and all(entry.domain != CONTRIB for entry in graph.model.opset_import):
@@ -125,6 +128,7 @@ def evaluation_twin(model: ModelProto) -> Twin:
     )
 
 
+@public
 def npu_to_cpu(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """The model of the evaluation twin; ``skips`` gets what stays as it was and why. ``model`` stays as it is."""
     twin = evaluation_twin(model)

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from onnx import ModelProto
 
+from ort_vitis_plugin.foreign import public
 
+
+@public
 def remove_initializers_from_inputs(model: ModelProto) -> ModelProto:
     """The model whose inputs are only what a caller has to feed; ``model`` stays as it is.
 

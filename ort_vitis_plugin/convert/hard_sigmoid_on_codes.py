@@ -15,7 +15,7 @@ from onnx import helper
 
 from ort_vitis_plugin.graph import Graph, attribute
 
-from .code_grid import Grid, grid_behind, grid_of, is_quantize
+from .code_grid import Grid, grid_behind, grid_of, is_native_quantize
 from .every_code import X, Y, agree, between_pairs, code_model
 from .qlinear_site import CONTRIB
 
@@ -51,7 +51,7 @@ def _chain(graph: Graph, node: NodeProto) -> _Chain | None:
     if found is not None and reader is not None and found > 0:
         nodes, factor, reader = [node, reader], found, graph.sole_consumer(reader.output[0])
     y = grid_of(graph, reader)
-    if x is None or y is None or reader is None or not is_quantize(reader) or x.element_type != y.element_type:
+    if x is None or y is None or reader is None or not is_native_quantize(reader) or x.element_type != y.element_type:
         return None
     if x.axis is not None or y.axis is not None or not (x.is_eight_bit_shift and y.is_eight_bit_shift):
         return None

@@ -22,7 +22,7 @@ def flags_of(text: str) -> frozenset[str]:
 
 
 @cache
-def saturates() -> bool:
+def cpu_saturates() -> bool:
     """Whether this CPU's 8-bit kernels may saturate: x86 of which nothing says that it has VNNI."""
     if platform.machine().lower() not in _X86:
         return False
@@ -35,4 +35,4 @@ def saturates() -> bool:
 
 def exact_config() -> dict[str, str]:
     """The session configuration with which integer kernels are exact on this CPU."""
-    return dict(PRECISE) if saturates() else {}
+    return dict(PRECISE) if cpu_saturates() else {}

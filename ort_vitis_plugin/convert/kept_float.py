@@ -16,7 +16,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
-from .code_grid import Grid, grid_behind, grid_of, is_dequantize, is_quantize
+from .code_grid import Grid, grid_behind, grid_of, is_native_dequantize, is_native_quantize
 from .every_code import agree, between_pairs, code_model
 from .qlinear_site import EIGHT_BITS
 
@@ -69,7 +69,7 @@ def _resize(graph: Graph, node: NodeProto, y: Grid) -> str:
 def _weighted(graph: Graph, node: NodeProto, y: Grid) -> str:
     if node.op_type == "ConvTranspose":
         return "onnxruntime has no integer kernel for it"
-    plain = [name for name in node.input[1:3] if name and not is_dequantize(graph.producer(name))]
+    plain = [name for name in node.input[1:3] if name and not is_native_dequantize(graph.producer(name))]
     return "onnxruntime would quantize its float weight or bias" if plain else ""
 
 
@@ -98,7 +98,7 @@ def _quantizers(graph: Graph, node: NodeProto) -> list[NodeProto]:
     """The quantize nodes behind a node, or behind the clamps behind it, which onnxruntime looks through."""
     readers = graph.consumers(node.output[0])
     behind = [_quantizers(graph, reader) for reader in readers if reader.op_type in ("Relu", "Clip")]
-    return [*filter(is_quantize, readers), *(quantizer for found in behind for quantizer in found)]
+    return [*filter(is_native_quantize, readers), *(quantizer for found in behind for quantizer in found)]
 
 
 def _matters(node: NodeProto, x: Grid | None, y: Grid | None) -> bool:
@@ -136,8 +136,8 @@ def _part_pairs(graph: Graph, least: str) -> int:
     """Between two pairs in a row: onnxruntime makes them one, which is exact only where both have one grid."""
     count = 0
     for node in graph:
-        before = graph.producer(node.input[0]) if is_quantize(node) else None
-        if before is None or not is_dequantize(before):
+        before = graph.producer(node.input[0]) if is_native_quantize(node) else None
+        if before is None or not is_native_dequantize(before):
             continue
         grid = grid_of(graph, node)
         if grid is not None and grid.is_shift and grid.is_same(grid_of(graph, before)):

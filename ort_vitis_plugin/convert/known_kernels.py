@@ -9,7 +9,7 @@ from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, OURS, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, walk
 from ort_vitis_plugin.numerics.positions import position_of
 
-from .code_grid import is_dequantize, is_quantize
+from .code_grid import is_native_dequantize, is_native_quantize
 from .qlinear_site import CONTRIB
 from .vitis_qdq import EIGHT_BITS, SIXTEEN_BITS, code_type, standardize
 
@@ -27,7 +27,7 @@ def is_shift(graph: Graph, node: NodeProto) -> bool:
 
 def raise_opset(graph: Graph) -> int:
     """Opset 11 becomes 12, where Clip and MaxPool take codes; all that changed but Dropout only gained by it."""
-    if graph.opset != 11 or not any(is_quantize(node) or (node.domain, node.op_type) in OURS for node in graph):
+    if graph.opset != 11 or not any(is_native_quantize(node) or (node.domain, node.op_type) in OURS for node in graph):
         return 0
     if any(node.op_type == "Dropout" and node.domain in DEFAULT_DOMAINS for node in walk(graph)):
         return 0
@@ -70,7 +70,11 @@ def take_contrib_names(graph: Graph) -> int:
 
 def take_known_names(graph: Graph) -> int:
     """Pairs of com.microsoft in models whose opset is newer than onnxruntime's kernels of ONNX's own pairs."""
-    nodes = [node for node in graph if (is_quantize(node) or is_dequantize(node)) and node.domain in DEFAULT_DOMAINS]
+    nodes = [
+        node
+        for node in graph
+        if (is_native_quantize(node) or is_native_dequantize(node)) and node.domain in DEFAULT_DOMAINS
+    ]
     if graph.opset <= _NEWEST_PAIRS:
         return 0
     for node in nodes:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from onnx import AttributeProto, ModelProto, helper
 
 from ort_vitis_plugin.custom_ops.domains import QUARK_DOMAIN, VAI_DOMAIN
-from ort_vitis_plugin.custom_ops.functions import add_functions
 from ort_vitis_plugin.errors import UnknownNameError, suggest
+from ort_vitis_plugin.foreign import public
+from ort_vitis_plugin.plugin.op_functions import define_ops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,10 +46,14 @@ def _rename(nodes: Iterable[NodeProto], source: str, domain: str, names: dict[st
     return count
 
 
+@public
 def rename_ops(model: ModelProto, domain: str = VAI_DOMAIN) -> ModelProto:
     """The model with the custom ops of the other domain under their names in ``domain``, bodies included.
 
     ``domain`` is "com.vai.quantize" or "com.amd.quark". ``model`` stays as it is.
+
+    Raises:
+        UnknownNameError: the domain is none that custom ops have.
     """
     if domain not in _TABLES:
         raise UnknownNameError(f"{domain!r} is neither {VAI_DOMAIN!r} nor {QUARK_DOMAIN!r}{suggest(domain, _TABLES)}")
@@ -64,5 +69,5 @@ def rename_ops(model: ModelProto, domain: str = VAI_DOMAIN) -> ModelProto:
         changed += _rename(function.node, source, domain, names)
     if changed and all(entry.domain != domain for entry in result.opset_import):
         result.opset_import.append(helper.make_opsetid(domain, 1))
-    add_functions(result)
+    define_ops(result)
     return result

@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
 from ort_vitis_plugin.graph.op_sets import MOVES
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, quantize
 
 from .qlinear_site import CONTRIB, EIGHT_BITS, NO_BIAS, Site, Writer, Written, activations, bias, weighted
@@ -164,7 +164,7 @@ def pad(site: Site) -> Written | str:
     value = _pad_value(site)
     if value is None:
         return "the pad value is not constant"
-    code = quantize(np.asarray(value), x.scale, x.zero_point.astype(np.int64), qtype(x.element_type).limits())
+    code = quantize(np.asarray(value), x.scale, x.zero_point.astype(np.int64), host_qtype(x.element_type).limits())
     name = f"{site.node.name or site.node.output[0]}_value_quantized"
     fill = site.graph.add_initializer(name, code.astype(x.zero_point.dtype))
     return Written("Pad", [*written.inputs[:2], fill, *written.inputs[3:]])

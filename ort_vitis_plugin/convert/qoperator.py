@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper
 
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
 
 from .clip_on_codes import clip_codes
@@ -16,6 +17,7 @@ from .finer_biases import floor_biases
 from .product_biases import widen_biases
 from .qlinear_ops import WRITERS
 from .qlinear_site import CONTRIB, EIGHT_BITS, Codes, Site, Written
+from .skipped_subgraphs import skip_blocks
 from .stored_weights import fold_codes
 
 if TYPE_CHECKING:
@@ -165,6 +167,7 @@ class Converter:
             graph.replace_uses(target, name)
 
 
+@public
 def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """A quantized model with QuantizeLinear/DequantizeLinear pairs as one with quantized operators (QLinearConv, ...).
 
@@ -178,6 +181,7 @@ def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> Mode
     clip_codes(graph)
     floor_biases(graph)
     Converter(graph).convert()
+    skip_blocks(graph)
     result = graph.to_model()
     is_used = any(node.domain == CONTRIB for node in result.graph.node)
     if is_used and all(entry.domain != CONTRIB for entry in result.opset_import):

@@ -17,7 +17,15 @@ from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
 
-from .code_grid import clear_unread, constant_values, grid_behind, grid_of, is_dequantize, is_quantize, sole_quantizer
+from .code_grid import (
+    clear_unread,
+    constant_values,
+    grid_behind,
+    grid_of,
+    is_native_dequantize,
+    is_native_quantize,
+    sole_quantizer,
+)
 from .product_biases import LARGEST, sum_limits
 from .qlinear_site import EIGHT_BITS, SCALE_TOLERANCE
 
@@ -32,7 +40,7 @@ def fold_codes(graph: Graph) -> int:
     """A quantize node of ONNX's behind a constant becomes its 8-bit codes; how many."""
     count = 0
     for node in graph:
-        grid = grid_of(graph, node) if is_quantize(node) else None
+        grid = grid_of(graph, node) if is_native_quantize(node) else None
         array = graph.array(node.input[0]) if grid is not None and node.input[0] not in graph.inputs else None
         if grid is None or array is None or array.dtype != np.float32 or node.output[0] in graph.outputs:
             continue
@@ -155,7 +163,9 @@ def store_float_weights(graph: Graph) -> int:
             graph.skip(node, "float32 may round its sums, int32 does not")
         dequantizer = graph.producer(node.input[1])
         grid = grid_of(graph, dequantizer)
-        codes = graph.array(dequantizer.input[0]) if dequantizer is not None and is_dequantize(dequantizer) else None
+        codes = (
+            graph.array(dequantizer.input[0]) if dequantizer is not None and is_native_dequantize(dequantizer) else None
+        )
         if grid is None or codes is None or dequantizer is None:
             continue
         x = grid_behind(graph, node.input[0])

@@ -9,17 +9,14 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops
-from ort_vitis_plugin.custom_ops.domains import (
-    CONTRIB_DOMAIN,
-    FIX_NEURON,
-    QUARK_DOMAIN,
-    VAI_DOMAIN,
-)
-from ort_vitis_plugin.custom_ops.qdq_nodes import is_dequantize, is_quantize
+from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ort_vitis_plugin.emission import clip_metadata
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
+from ort_vitis_plugin.plugin.op_functions import define_ops
 
 from .skipped_subgraphs import skip_bodies
 
@@ -52,7 +49,7 @@ def _range(graph: Graph, node: NodeProto) -> Limits:
     if zero is None or scale is None or zero.dtype.kind not in "iu":
         return None, None
     signed = zero.dtype.kind == "i"
-    bits = custom_ops.bit_width_of(node) if (node.domain, node.op_type) in FIX_NEURON else 8 * zero.dtype.itemsize
+    bits = custom_ops.bit_width_of(node) if is_fix_neuron(node) else 8 * zero.dtype.itemsize
     low = -(2 ** (bits - 1)) if signed else 0
     if not (zero == low).all():
         return None, None
@@ -72,7 +69,9 @@ def _is_non_negative(graph: Graph, tensor: str) -> bool:
         seen.add(name)
         if node is None:
             return False
-        if is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON:
+        if is_block_pair(node):
+            waiting.append(node.input[0])
+        elif is_dequantize(node) or is_fix_neuron(node):
             if _range(graph, node)[0] != 0.0:
                 waiting.append(node.input[0])
         elif node.op_type == "Clip":
@@ -99,7 +98,7 @@ def _clamps(graph: Graph) -> dict[str, Limits]:
         return {tensor: limits for tensor, limits in stated.items() if graph.producer(tensor) is not None}
     found: dict[str, Limits] = {}
     for node in graph:
-        if not (is_quantize(node) or (node.domain, node.op_type) in FIX_NEURON):
+        if not (is_quantize(node) or is_fix_neuron(node)):
             continue
         source = node.input[0]
         low, high = _range(graph, node)
@@ -155,8 +154,9 @@ def _fold_constant(graph: Graph, node: NodeProto) -> bool:
     return True
 
 
+@public
 def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
-    """The model without its quantize/dequantize pairs and FixNeurons, all three kinds; constants are float again.
+    """The model without its quantize/dequantize pairs, FixNeurons and block pairs; constants are float again.
 
     A Relu or Clip that saturation stands for comes back. Values that quantization rounded stay rounded where the model
     holds nothing but their codes. ``model`` stays as it is; ``skips`` gets what stays quantized and why.
@@ -166,7 +166,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     for tensor, limits in _clamps(graph).items():
         _clamp(graph, tensor, limits)
     for node in graph:
-        if (node.domain, node.op_type) in FIX_NEURON:
+        if is_fix_neuron(node) or is_block_pair(node):
             _pass_on(graph, node)
         elif is_dequantize(node):
             producer = graph.producer(node.input[0])
@@ -180,10 +180,10 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
             graph.remove(node)
         elif node.op_type.startswith(("QLinear", "QGemm", "ConvInteger", "MatMulInteger")):
             graph.skip(node, f"{node.op_type} computes on codes; only pairs and FixNeurons are undone")
-    skip_bodies(graph, lambda node: is_dequantize(node) or (node.domain, node.op_type) in FIX_NEURON)
+    skip_bodies(graph, lambda node: is_dequantize(node) or is_fix_neuron(node) or is_block_pair(node))
     result = graph.to_model()
     clip_metadata.forget(result)
-    custom_ops.add_functions(result)
+    define_ops(result)
     used = {node.domain for node in result.graph.node} | {function.domain for function in result.functions}
     for index in reversed(range(len(result.opset_import))):
         if result.opset_import[index].domain in {VAI_DOMAIN, QUARK_DOMAIN, CONTRIB_DOMAIN} - used:

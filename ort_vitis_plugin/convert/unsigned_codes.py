@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
 
-from .code_grid import Grid, grid_of, is_dequantize, is_quantize
+from .code_grid import Grid, grid_of, is_native_dequantize, is_native_quantize
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -42,7 +42,7 @@ def _shift_activation(graph: Graph, quantizer: NodeProto) -> bool:
     readers = graph.consumers(codes)
     if grid is None or not _is_signed_activation(grid) or codes in graph.outputs or not readers:
         return False
-    if not all(is_dequantize(reader) and grid.is_same(grid_of(graph, reader)) for reader in readers):
+    if not all(is_native_dequantize(reader) and grid.is_same(grid_of(graph, reader)) for reader in readers):
         return False
     _shift(graph, [quantizer, *readers], grid, codes)
     graph.describe(codes, TensorProto.UINT8, graph.shape(codes))
@@ -70,7 +70,7 @@ def own_codes(graph: Graph) -> int:
     """
     count = 0
     for node in graph:
-        if not is_dequantize(node) or graph.element_type(node.input[0]) != TensorProto.INT8:
+        if not is_native_dequantize(node) or graph.element_type(node.input[0]) != TensorProto.INT8:
             continue
         if graph.array(node.input[0]) is None:
             continue
@@ -105,7 +105,7 @@ def widen_codes(graph: Graph) -> int:
     """Store constant 4-bit codes in 8 bits, for which there are integer kernels; how many."""
     count = 0
     for node in graph:
-        codes = graph.array(node.input[0]) if is_dequantize(node) else None
+        codes = graph.array(node.input[0]) if is_native_dequantize(node) else None
         wide = _WIDER.get(graph.element_type(node.input[0])) if codes is not None else None
         if codes is None or wide is None or attribute(node, "block_size", 0):
             continue
@@ -123,5 +123,5 @@ def widen_codes(graph: Graph) -> int:
 
 def unsigned_codes(graph: Graph) -> int:
     """Write int8 activations between pair halves, and constants that meet them, as uint8; how many."""
-    count = sum(_shift_activation(graph, node) for node in graph if is_quantize(node))
-    return count + sum(_shift_constant(graph, node) for node in graph if is_dequantize(node)) if count else 0
+    count = sum(_shift_activation(graph, node) for node in graph if is_native_quantize(node))
+    return count + sum(_shift_constant(graph, node) for node in graph if is_native_dequantize(node)) if count else 0

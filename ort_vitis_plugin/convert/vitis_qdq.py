@@ -12,9 +12,10 @@ from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_
 from ort_vitis_plugin.custom_ops.functions import add_functions
 from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
+from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 
-from .skipped_subgraphs import skip_bodies
+from .skipped_subgraphs import skip_blocks, skip_bodies
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -127,6 +128,7 @@ def standardize(graph: Graph, node: NodeProto) -> str | None:
     return refusal
 
 
+@public
 def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """Vitis (or Quark's, or ai.onnx.contrib's) Q and DQ of 8 bits, of 16 from opset 21, and 8-bit FixNeurons as ONNX's.
 
@@ -138,6 +140,7 @@ def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> Mod
         refusal = standardize(graph, node)
         if refusal:
             graph.skip(node, refusal)
+    skip_blocks(graph)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in FIX_NEURON | QUANTIZE | DEQUANTIZE)
     return finished(graph, skips)
 
@@ -158,6 +161,7 @@ def _is_pair_half(node: NodeProto) -> bool:
     return is_native(node, "QuantizeLinear") or is_native(node, "DequantizeLinear")
 
 
+@public
 def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> ModelProto:
     """ONNX's (or com.microsoft's) Q and DQ of 8 and 16 bits, and int32 biases, as Vitis ones, with their functions.
 
@@ -183,5 +187,6 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
             name = graph.add_initializer(f"{node.output[0]}_zero_point", zeros)
             graph.set_inputs(node, [*node.input[:2], name])
         _rename(node, "VitisQuantizeLinear" if quantizes else "VitisDequantizeLinear", VAI_DOMAIN)
+    skip_blocks(graph)
     skip_bodies(graph, _is_pair_half)
     return finished(graph, skips)

@@ -22,4 +22,13 @@ DEQUANTIZE = frozenset(
     }
 )
 FIX_NEURON = frozenset({(VAI_DOMAIN, "FixNeuron"), (CONTRIB_DOMAIN, "FixNeuron")})
+# Numbers that share an exponent, quantized and dequantized in one node; in AMD's two spellings.
+BLOCK_PAIRS = frozenset(
+    {
+        (VAI_DOMAIN, "BFPFixNeuron"),
+        (VAI_DOMAIN, "MXFixNeuron"),
+        (QUARK_DOMAIN, "BFPQuantizeDequantize"),
+        (QUARK_DOMAIN, "MXQuantizeDequantize"),
+    }
+)
 OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON

@@ -162,7 +162,11 @@ def _native(body: Body, use: Use) -> None:
 
 
 def function_body(use: Use, opset: int) -> FunctionProto:
-    """The function for the nodes of ``use`` in a model of ``opset``."""
+    """The function for the nodes of ``use`` in a model of ``opset``.
+
+    Raises:
+        UnsupportedError: the operation needs a newer opset.
+    """
     if opset < use.opset:
         raise UnsupportedError(
             f"{use.domain}:{use.op_type} as this model uses it needs opset {use.opset} or newer of the default domain "

@@ -66,13 +66,18 @@ class Body:
         return self.call("Reshape", tensor, self.constant(np.zeros(0, np.int64)))
 
     def alignment(self, x: str) -> str:
-        """The shape [-1, 1, ..., 1] that puts a vector along attribute ``axis`` of ``x``."""
+        """The shape [-1, 1, ..., 1] that puts a vector along attribute ``axis`` of ``x``.
+
+        An axis that ``x`` does not have gives one axis too many, so that nothing of x's shape can be made of the
+        result. However large the attribute is, the shape is no longer than that.
+        """
         one = self.constant(np.array([1], np.int64))
         axis = self.call("Reshape", self.attribute("axis", AttributeProto.INT), one)
-        zero = self.constant(np.array([0], np.int64))
+        zero, minus_one = (self.constant(np.array([value], np.int64)) for value in (0, -1))
         rank = self.call("Shape", self.call("Shape", x))
         negative = self.call("Less", axis, zero)
         trailing = self.call("Sub", self.call("Where", negative, zero, rank), self.call("Add", axis, one))
-        count = self.call("Where", self.call("Greater", trailing, zero), trailing, zero)
+        inside = self.call("And", self.call("Less", trailing, rank), self.call("Less", minus_one, trailing))
+        count = self.call("Where", inside, trailing, rank)
         ones = self.call("ConstantOfShape", count, value=numpy_helper.from_array(np.array([1], np.int64)))
         return self.call("Concat", self.constant(np.array([-1], np.int64)), ones, axis=0)

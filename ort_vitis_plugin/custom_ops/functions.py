@@ -18,6 +18,7 @@ from ..graph import walk
 from .domains import OURS
 from .function_bodies import function_body
 from .op_usage import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
+from .put_functions import put_functions
 
 
 def _default_opset(model: ModelProto) -> int:
@@ -94,13 +95,7 @@ def add_functions(model: ModelProto) -> None:
     for key, use in uses.items():
         _state_attributes(use, found[key])
         _state_zero_points(model, use, found[key], tensors)
-    others = [function for function in model.functions if (function.domain, function.name) not in OURS]
-    del model.functions[:]
-    model.functions.extend([*others, *functions])
-    imported = {opset.domain for opset in model.opset_import}
-    model.opset_import.extend(helper.make_opsetid(domain, 1) for domain in sorted({key[0] for key in found} - imported))
-    if functions:
-        model.ir_version = max(model.ir_version, 8)
+    put_functions(model, functions, OURS, {domain for domain, _ in found})
 
 
 def model_functions(model: ModelProto) -> list[FunctionProto]:

@@ -36,7 +36,12 @@ def find_library() -> Path | None:
 
 
 def get_library_path(device: str = "cpu") -> str:
-    """Path of the custom-op library for ``SessionOptions.register_custom_ops_library``."""
+    """Path of the custom-op library for ``SessionOptions.register_custom_ops_library``.
+
+    Raises:
+        UnsupportedError: there is no library for the device.
+        LibraryNotFoundError: it was not built here.
+    """
     if device.lower() != "cpu":
         raise UnsupportedError(
             f"There is no custom-op library for device {device!r}; use 'cpu': ONNX Runtime then runs these ops on the "

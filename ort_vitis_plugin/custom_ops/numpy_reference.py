@@ -89,7 +89,11 @@ def quantize_linear(x: ArrayLike, scale: ArrayLike, zero_point: ArrayLike | None
 
 
 def dequantize_linear(x: ArrayLike, scale: ArrayLike, zero_point: ArrayLike | None = None, axis: int = 1) -> Array:
-    """(x - zero_point) * scale; the difference is rounded to float32 once, then multiplied."""
+    """(x - zero_point) * scale; the difference is rounded to float32 once, then multiplied.
+
+    Raises:
+        UnsupportedError: codes and zero point have different types.
+    """
     codes = np.asarray(x)
     scales, zeros = _parameters(codes, scale, zero_point, codes.dtype, axis)
     if codes.dtype != zeros.dtype:
@@ -108,7 +112,12 @@ def dequantize_linear(x: ArrayLike, scale: ArrayLike, zero_point: ArrayLike | No
 def fix_neuron(
     x: ArrayLike, scale: ArrayLike, zero_point: ArrayLike | None = None, bit_width: int = 8, axis: int = 1
 ) -> Array:
-    """(clip(round(x / scale) + zero_point) - zero_point) * scale; codes are signed as the zero point's type is."""
+    """(clip(round(x / scale) + zero_point) - zero_point) * scale; codes are signed as the zero point's type is.
+
+    Raises:
+        UnsupportedError: the zero point is no integer.
+        ModelError: the bit width is not from 1 to 32.
+    """
     values = np.asarray(x, np.float32)
     scales, zeros = _parameters(values, scale, zero_point, np.int8, axis)
     if zeros.dtype not in INTEGER_DTYPES:

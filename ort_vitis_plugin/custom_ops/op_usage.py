@@ -107,7 +107,11 @@ def our_nodes(model: ModelProto) -> dict[tuple[str, str], list[NodeProto]]:
 
 
 def bit_width_of(node: NodeProto) -> int:
-    """Attribute bit_width of a FixNeuron, an int or a string; 8 where absent."""
+    """Attribute bit_width of a FixNeuron, an int or a string; 8 where absent.
+
+    Raises:
+        ModelError: the attribute is no whole number from 1 to 32.
+    """
     for attribute in node.attribute:
         if attribute.name == "bit_width":
             value = helper.get_attribute_value(attribute)
@@ -124,7 +128,11 @@ def bit_width_of(node: NodeProto) -> int:
 
 
 def zero_point_types(key: tuple[str, str], node: NodeProto, tensors: Tensors) -> frozenset[int]:
-    """The type of the node's zero point; all types where the model does not say it."""
+    """The type of the node's zero point; all types where the model does not say it.
+
+    Raises:
+        UnsupportedError: it is none that the operator takes.
+    """
     if has_input(node, 2):
         known = tensors.types.get(node.input[2], 0)
     elif key in DEQUANTIZE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
+from ort_vitis_plugin.custom_ops.domains import BLOCK_PAIRS, DEQUANTIZE, FIX_NEURON, QUANTIZE
 from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
 
 if TYPE_CHECKING:
@@ -32,3 +32,8 @@ def is_dequantize(node: NodeProto) -> bool:
 def is_fix_neuron(node: NodeProto) -> bool:
     """float -> float, a whole pair in one node."""
     return (node.domain, node.op_type) in FIX_NEURON
+
+
+def is_block_pair(node: NodeProto) -> bool:
+    """float -> float, a whole pair in one node whose blocks share exponents: it has neither scale nor zero point."""
+    return (node.domain, node.op_type) in BLOCK_PAIRS

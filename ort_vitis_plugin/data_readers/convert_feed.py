@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,11 @@ def adapt_feed(model: ModelProto, feed: Feed) -> Feed:
 def _fits(sizes: Sequence[int], dims: Sequence[int]) -> bool:
     """Whether all but the batch are as declared; 0 and below are unknown."""
     return all(dim in (size, 0) or dim < 0 for size, dim in zip(sizes[1:], dims[1:], strict=True))
+
+
+def copied(feed: Mapping[str, Any]) -> Feed:
+    """A sample of its own: many readers fill the same arrays again."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else deepcopy(value) for name, value in feed.items()}
 
 
 def adapter_to(model: ModelProto) -> Callable[[Feed], Feed]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CalibrationError, OptionError, OptionTypeError
+from ..foreign import callers_code, public
+from .convert_feed import copied
 from .items import Numbered, items_of
 from .model_inputs import inputs_of
 from .pictures import Pictures
@@ -154,11 +156,8 @@ class CalibrationData:
             item = item.copy()  # a transform that works in place shall not change the caller's data
         elif isinstance(item, Mapping):
             item = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in item.items()}
-        try:
+        with callers_code(f"the transform of {where}"):
             made = self._transform(item)
-        except Exception as error:
-            error.add_note(f"in the transform of {where}")
-            raise
         if not is_sample(made):
             raise CalibrationError(
                 f"transform returns {type(made).__name__} for {where}; it must return an array or {{input: array}}"
@@ -166,6 +165,7 @@ class CalibrationData:
         return made
 
 
+@public
 def calibration_data(
     source: Any,
     *,
@@ -242,7 +242,7 @@ def _in_batches(samples: Iterator[Labelled], size: int, *, fixed: bool) -> Itera
         if len(counts) != 1 or -1 in counts:
             yield feed, label  # no common axis to cut: told when it is checked against the model
             continue
-        held.append((feed, label))
+        held.append((copied(feed), label))
         rows += counts.pop()
         while rows >= size:
             joined, labels = _joined(held)

@@ -87,6 +87,11 @@ class Rows:
 
     @property
     def count(self) -> int | None:
+        """The number of rows.
+
+        Raises:
+            CalibrationError: an array has no axis of samples, or they have different numbers of them.
+        """
         counts = {}
         for name, array in self._named.items():
             shape = self._shape(name, array)
@@ -159,6 +164,11 @@ class Stream:
         """Nothing to fit."""
 
     def take(self, numbers: Iterable[int] | None) -> Iterator[tuple[int, Any]]:
+        """The next items.
+
+        Raises:
+            CalibrationError: the function makes no samples.
+        """
         made = self.source() if makes_readers(self.source) else self.source
         if not (hasattr(made, "get_next") or isinstance(made, Iterable) or is_data_set(made)):
             raise CalibrationError(f"the function makes {type(made).__name__} of samples; it must make {WAYS}")

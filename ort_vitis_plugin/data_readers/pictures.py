@@ -135,7 +135,11 @@ class Pictures:
         self._fitted = self.preprocess.fitted(taking[0])
 
     def take(self, numbers: Iterable[int] | None) -> Iterator[tuple[int, Any]]:
-        """The pictures as arrays, each with its number; broken ones are left out."""
+        """The pictures as arrays, each with its number; broken ones are left out.
+
+        Raises:
+            CalibrationError: more pictures are broken than may be.
+        """
         found = False
         for number in range(len(self._files)) if numbers is None else numbers:
             picture = self._read(number)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, load
 
-from ..errors import OptionError, suggest
+from ..errors import LimitError, ModelError, OptionError, suggest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .convert_feed import Feed
 
 _SEED = 20240229
+LARGEST = 2**31  # bytes of a random sample
 
 
 class RandomDataReader:
@@ -52,6 +54,12 @@ class RandomDataReader:
             for value in self._inputs
             if value.type.HasField("tensor_type")
         ]
+        size = sum(math.prod(shape) for _, _, shape, _ in self._plan) * 8  # bytes while they are drawn
+        if size > LARGEST:
+            raise LimitError(
+                f"a random sample of this model would need {size / 2**30:.3g} GiB; give samples of your own, or other "
+                "sizes: random_data_reader_input_shape"
+            )
         self._samples, self._seed = samples, seed
         self.rewind()
 
@@ -76,7 +84,10 @@ class RandomDataReader:
     def _draw(self, kind: int, shape: tuple[int, ...], limits: tuple[float, float] | None) -> NDArray[Any]:
         if kind == TensorProto.STRING:
             return np.full(shape, "", dtype=object)
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+        try:
+            dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelError(f"an input of the type {kind} takes no random samples; give some of your own") from error
         if kind == TensorProto.BOOL:
             return self._random.integers(0, 2, shape).astype(bool)
         if dtype.kind in "iu":

@@ -44,7 +44,11 @@ class Naming:
 
     @classmethod
     def of(cls, inputs: object) -> Naming:
-        """From what ``calibration_data`` is given as ``inputs``."""
+        """From what ``calibration_data`` is given as ``inputs``.
+
+        Raises:
+            OptionTypeError: it is neither a name, a list of names nor a mapping of them.
+        """
         if inputs is None:
             return cls()
         if isinstance(inputs, str):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnxruntime.quantization.calibrate import CalibrationDataReader
+from onnxruntime.quantization import CalibrationDataReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

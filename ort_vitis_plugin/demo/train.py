@@ -49,7 +49,7 @@ def split() -> tuple[Digits, Digits, Digits]:
     return training, calibration, evaluation
 
 
-def conv(inputs: int, outputs: int, kernel: int = 3, groups: int = 1) -> list[nn.Module]:
+def conv_block(inputs: int, outputs: int, kernel: int = 3, groups: int = 1) -> list[nn.Module]:
     """Convolution that keeps the image size, with its batch normalization."""
     layer = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, groups=groups, bias=False)
     return [layer, nn.BatchNorm2d(outputs)]
@@ -60,19 +60,21 @@ class DigitNet(nn.Module):  # type: ignore[misc]
 
     def __init__(self, width: int = 24) -> None:
         super().__init__()
-        self.stem = nn.Sequential(*conv(1, width), nn.ReLU6())
+        self.stem = nn.Sequential(*conv_block(1, width), nn.ReLU6())
         self.residual = nn.Sequential(
-            *conv(width, 2 * width, 1),
+            *conv_block(width, 2 * width, 1),
             nn.ReLU6(),
-            *conv(2 * width, 2 * width, groups=2 * width),
+            *conv_block(2 * width, 2 * width, groups=2 * width),
             nn.ReLU6(),
-            *conv(2 * width, width, 1),
+            *conv_block(2 * width, width, 1),
         )
         self.shrink = nn.MaxPool2d(2)
-        self.point = nn.Sequential(*conv(width, width, 1), nn.ReLU6())
-        self.wide = nn.Sequential(*conv(width, width, groups=width), nn.ReLU6(), *conv(width, width, 1), nn.ReLU6())
+        self.point = nn.Sequential(*conv_block(width, width, 1), nn.ReLU6())
+        self.wide = nn.Sequential(
+            *conv_block(width, width, groups=width), nn.ReLU6(), *conv_block(width, width, 1), nn.ReLU6()
+        )
         self.smooth = nn.AvgPool2d(3, stride=1, padding=1)
-        self.mix = nn.Sequential(*conv(3 * width, 2 * width), nn.ReLU6())
+        self.mix = nn.Sequential(*conv_block(3 * width, 2 * width), nn.ReLU6())
         self.head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2 * width, 10))
 
     def forward(self, image: torch.Tensor) -> torch.Tensor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 CARRYING = frozenset({"MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
 
 
+Read = tuple["NodeProto", tuple[int, ...]]
+
+
 class Emitter:
     """Writes one plan into its graph: where pairs stand and who reads them is decided here, how they look by a writer.
 
@@ -45,6 +49,8 @@ class Emitter:
         for node in self.plan.removed.values():
             self._remove(node)
         for planned in list(self.plan):
+            if planned.has_codes:
+                continue
             if planned.derived is not None:
                 self._int32_bias(planned, planned.derived)
             elif self.graph.is_constant(planned.name):
@@ -73,7 +79,9 @@ class Emitter:
     def _activation(self, planned: TensorPlan) -> None:
         name = planned.name
         source, readers, is_output = self._open(name)
-        for reader in [reader for reader in readers if self._carries_into_a_body(reader)]:
+        is_float = self._is_float(name)
+        past = [r for r in readers if self._carries_into_a_body(r) or (is_float and r.name in self.plan.float_readers)]
+        for reader in past:
             readers.remove(reader)
             self._read(reader, name, source)
         parameters = self.plan.of(name) or planned
@@ -83,14 +91,58 @@ class Emitter:
             return
         if self.marks.dedicated_pairs and len(readers) + is_output > 1:
             for number, reader in enumerate(readers, 1):
-                end = self.writer.write_pair(Pair(name, parameters, source, suffix=f"_{number}"))
-                self._read(reader, name, end)
+                self._pairs(Pair(name, parameters, source, suffix=f"_{number}"), [reader])
             if is_output:
-                self.writer.write_pair(Pair(name, parameters, source, name, f"_{len(readers) + 1}"))
+                self._pairs(Pair(name, parameters, source, name, f"_{len(readers) + 1}"), [])
             return
-        end = self.writer.write_pair(Pair(name, parameters, source, target))
+        self._pairs(Pair(name, parameters, source, target), readers)
+
+    def _pairs(self, pair: Pair, readers: list[NodeProto]) -> str:
+        """One pair for each axis that readers want; returns what the first one gives, which any other may read."""
+        first = ""
+        for number, (axis, reads) in enumerate(self._by_axis(pair, readers).items()):
+            parameters = pair.parameters if axis is None else replace(pair.parameters, axis=axis)
+            further = {"suffix": f"{pair.suffix}_axis{axis}", "target": ""} if number else {}
+            end = self.writer.write_pair(replace(pair, parameters=parameters, **further))
+            for reader, at in reads:
+                self._read_at(reader, pair.tensor, at, end)
+            first = first or end
+        return first
+
+    def _by_axis(self, pair: Pair, readers: list[NodeProto]) -> dict[int | None, list[Read]]:
+        """Who reads a pair, and through which inputs (none: wherever its name stands), by the axis that is wanted."""
+        shape = self.graph.shape(pair.tensor)
+        found: dict[int | None, list[Read]] = {}
+        any_axis: list[Read] = []
         for reader in readers:
-            self._read(reader, name, end)
+            wanted: dict[int | None, list[int]] = {}
+            for index in (index for index, tensor in enumerate(reader.input) if tensor == pair.tensor):
+                axis = self.writer.read_axis(pair, reader, index)
+                wanted.setdefault(axis if axis is None or not shape else axis % len(shape), []).append(index)
+            rest = wanted.pop(None, [])
+            if not wanted:
+                any_axis.append((reader, ()))
+            elif len(wanted) > 1:
+                next(iter(wanted.values())).extend(rest)
+            for axis, at in wanted.items():
+                found.setdefault(axis, []).append((reader, tuple(at) if len(wanted) > 1 else ()))
+        first = next(iter(found), self.writer.own_axis(pair))
+        found.setdefault(first, []).extend(any_axis)
+        return found
+
+    def _read_at(self, reader: NodeProto, old: str, at: tuple[int, ...], new: str) -> None:
+        if not at:
+            self._read(reader, old, new)
+            return
+        self.graph.set_inputs(reader, [new if index in at else name for index, name in enumerate(reader.input)])
+
+    def _is_float(self, name: str) -> bool:
+        """Whether the tensor is float before its pair: an input, or what a node makes that is not computed in codes."""
+        producer = self.graph.producer(name)
+        if producer is None:
+            return True
+        computed = self.graph.simulated_node.get(producer.name, producer).name
+        return computed not in self.marks.nodes and producer.name not in self.graph.device_nodes
 
     def _carries_into_a_body(self, node: NodeProto) -> bool:
         """Whether the node, itself float, stands between a pair and a body; it then reads what the pair reads."""
@@ -112,17 +164,16 @@ class Emitter:
         return source, readers, True
 
     def _converted(self, pair: Pair, conversion: Conversion, readers: list[NodeProto]) -> None:
-        """Readers of the other type get a second pair behind the first."""
+        """Readers of the other type get a second pair behind the first; so does a graph output where all readers do."""
         takes = [reader for reader in readers if conversion.receivers is None or reader.name in conversion.receivers]
         keeps = [reader for reader in readers if reader not in takes]
-        first = self.writer.write_pair(pair)
+        at_first, at_second = (pair.target, "") if keeps or conversion.receivers is not None else ("", pair.target)
         role = pair.parameters.role
         other = TensorPlan(pair.tensor, role, conversion.kind, conversion.scale, conversion.zero_point)
-        second = self.writer.write_pair(Pair(pair.tensor, other, first, suffix=CONVERT))
-        for reader in keeps:
-            self._read(reader, pair.tensor, first)
-        for reader in takes:
-            self._read(reader, pair.tensor, second)
+        needs_first = keeps or at_first or not conversion.from_float
+        first = self._pairs(replace(pair, target=at_first), keeps) if needs_first else ""
+        source = pair.source if conversion.from_float else first
+        self._pairs(Pair(pair.tensor, other, source, at_second, CONVERT), takes)
 
     def _constant(self, planned: TensorPlan) -> None:
         """Nodes left float keep reading the float constant."""
@@ -130,14 +181,15 @@ class Emitter:
         readers = [node for node in self.graph.consumers(name) if node.name in self.marks.nodes]
         array = self.graph.array(name)
         assert array is not None
-        end = self.writer.write_constant(planned, array)
-        for reader in readers:
-            self._read(reader, name, end)
+        for axis, reads in self._by_axis(Pair(name, planned, name), readers).items():
+            end = self.writer.write_constant(planned if axis is None else replace(planned, axis=axis), array)
+            for reader, at in reads:
+                self._read_at(reader, name, at, end)
 
     def _int32_bias(self, planned: TensorPlan, derived: Int32Bias) -> None:
         """Its scale is x * w * beta, as these are now."""
         array = self.graph.array(planned.name)
-        x, w = self.plan.of(derived.x), self.plan.of(derived.w)
+        x, w = self.plan.read_by(derived.node, derived.x), self.plan.of(derived.w)
         if array is None or x is None or w is None:
             return
         scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta

@@ -8,23 +8,24 @@ each, weights as codes with a dequantize node, int32 biases with the scale of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from ..errors import ModelError
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
-from ..numerics.quantize import along, quantize, round_to_float
+from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
-from ..plan.affine import Affine, linear, rounded_up, with_float_scale
+from ..plan.affine import Affine, affine, linear, rounded_up, with_float_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-    from onnx import FunctionProto, ModelProto
+    from onnx import FunctionProto, ModelProto, NodeProto
 
     from ..graph import Graph, Skip
     from ..options.options import Options
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 # From here on QuantizeLinear states its type without a zero point. With one (float8 has it since opset 19) onnxruntime
 # 1.32 takes the 0 for the least code: it drops a Relu before the pair, and does not load a Clip.
 FLOAT8_OPSET = 21
+# Their DequantizeLinear may leave the zero point out.
+ONNX_DOMAINS = ("", "com.microsoft")
 # Suffix of the pair of those readers that take a tensor in another type: it has parameters of its own.
 CONVERT = "_convert"
 
@@ -42,6 +45,9 @@ class Device(Protocol):
     @property
     def bias_as_weight(self) -> bool: ...
 
+    @property
+    def own_parameters(self) -> bool: ...
+
 
 class PairSettings(Protocol):
     """What a writer asks of the call."""
@@ -51,6 +57,8 @@ class PairSettings(Protocol):
 
     @property
     def target(self) -> Device: ...
+
+    def note(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -71,9 +79,14 @@ class Pair:
 class PairWriter:
     """Writes the pairs, constants and biases of one graph.
 
-    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes);
+    A subclass may change: ``quantize_op`` and ``dequantize_op``; ``is_one_node`` (one node quantizes and dequantizes;
+    ``writes_one_node`` where that depends on the type);
     ``power_of_two_scales`` (whatever the method); ``takes_float16`` (tensors); ``needs_native_pairs`` (of the
-    installed onnxruntime); ``minimum_opset`` (to which older models are raised first).
+    installed onnxruntime); ``minimum_opset`` (to which older models are raised first); ``keeps_stored_codes`` (of
+    weights that come with a DequantizeLinear); ``has_zero_points`` (without them every tensor is symmetric);
+    ``owns_parameters`` (the initializers of a pair bear its own tensor's name, also where several tensors share
+    parameters); ``has_blocks`` (parameters for blocks of a matrix); ``writes_operators`` (in the place of pairs);
+    ``ignores`` (keys of options that say how pairs look, and that this format has no use for).
     """
 
     quantize_op = "QuantizeLinear"
@@ -83,6 +96,12 @@ class PairWriter:
     takes_float16 = True
     needs_native_pairs = False
     minimum_opset = 0
+    owns_parameters = False
+    ignores: ClassVar[frozenset[str]] = frozenset()
+    keeps_stored_codes = True
+    has_zero_points = True
+    has_blocks = True
+    writes_operators = False
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
@@ -91,6 +110,21 @@ class PairWriter:
         self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------ what a format says of itself
+
+    def writes_one_node(self, kind: QType) -> bool:
+        """Whether one node is the whole pair of this type."""
+        return self.is_one_node
+
+    def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
+        """The axis along which the ``index``-th input of a reader wants the pair's attribute ``axis``; None: any.
+
+        Readers that want different axes get a pair each.
+        """
+        return None
+
+    def own_axis(self, pair: Pair) -> int | None:
+        """The axis of a pair whose readers want none; None: as planned."""
+        return None
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -129,7 +163,8 @@ class PairWriter:
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Attributes of one half of a pair, or of its one node, besides ``axis``."""
-        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not self.is_one_node
+        one_node = self.writes_one_node(planned.kind)
+        states_type = planned.kind.scaling is Scaling.LINEAR and not dequantize and not one_node
         return {"output_dtype": planned.kind.element_type} if states_type else {}
 
     def parameters(
@@ -142,7 +177,8 @@ class PairWriter:
         if kind.scaling is Scaling.LINEAR:
             given, symmetric = linear(low, high, kind), True
         else:
-            given = with_float_scale(low, high, kind, limits, symmetric=symmetric)
+            choose = affine if powers else with_float_scale
+            given = choose(low, high, kind, limits, symmetric=symmetric)
         return rounded_up(given, low, limits, symmetric=symmetric) if powers else given
 
     def functions(self) -> Iterable[FunctionProto]:
@@ -158,7 +194,7 @@ class PairWriter:
     def write_pair(self, pair: Pair) -> str:
         """Quantize and dequantize a tensor; returns the name of the result."""
         name, kind = pair.tensor, pair.parameters.kind
-        if self.is_one_node:
+        if self.writes_one_node(kind):
             end = pair.target or self.graph.unique(f"{name}_DequantizeLinear_Output{pair.suffix}")
             self._node(pair, end, f"{name}_DequantizeLinear{pair.suffix}")
             self.graph.describe(end, self.graph.element_type(name), self.graph.shape(name))
@@ -172,10 +208,11 @@ class PairWriter:
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
         """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result."""
-        has_codes = planned.kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.is_one_node
-        if not has_codes or self.keeps_float_weights(planned.kind):
+        kind = planned.kind
+        has_codes = kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.writes_one_node(kind)
+        if not has_codes or self.keeps_float_weights(kind):
             return self.write_pair(Pair(planned.name, planned, planned.name))
-        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), planned.kind)
+        stored = self.store(f"{planned.name}_quantized", _codes(planned, array), kind)
         return self._dequantize(Pair(planned.name, planned, stored))
 
     def write_bias(self, name: str, array: NDArray[Any], scale: NDArray[np.float64]) -> None:
@@ -246,32 +283,63 @@ class PairWriter:
         attributes: dict[str, Any] = dict(self.attributes(planned, dequantize=dequantize))
         if planned.axis is not None:
             attributes["axis"] = planned.axis
+        if planned.block_size:
+            attributes["block_size"] = planned.block_size
         is_half = self.graph.element_type(pair.tensor) == TensorProto.FLOAT16 and not force_float32
-        stored = self._stored(planned, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
+        stored = self._stored(pair, pair.suffix if pair.suffix == CONVERT else "", is_half=is_half)
         operator = self.operator(planned.kind, dequantize=dequantize)
         self.graph.make(operator, [pair.source, *stored], [target], name, domain=domain or None, **attributes)
 
-    def _stored(self, planned: TensorPlan, suffix: str, *, is_half: bool) -> tuple[str, ...]:
-        """The initializers that hold the parameters: scale and zero point, a scale alone, or none."""
-        key = (planned.name, suffix, is_half)
+    def _stored(self, pair: Pair, suffix: str, *, is_half: bool) -> tuple[str, ...]:
+        """The initializers that hold the parameters: scale and zero point, a scale alone, or none.
+
+        Where parameters are those of another tensor, so are their names, as in onnxruntime, unless compilers look them
+        up by the pair's own tensor.
+        """
+        planned = pair.parameters
+        name = pair.tensor if self.owns_parameters or self.settings.target.own_parameters else planned.name
+        key = (name, suffix, is_half)
         if planned.kind.scaling is Scaling.NONE:
             return ()
         if key not in self._parameters:
             dtype = np.float16 if is_half else np.float32
-            stored = [self.graph.add_initializer(f"{planned.name}_scale{suffix}", planned.scale.astype(dtype))]
-            if planned.kind.scaling is not Scaling.LINEAR:
-                stored.append(self.store(f"{planned.name}_zero_point{suffix}", planned.zero_point, planned.kind))
+            stored = [self.graph.add_initializer(f"{name}_scale{suffix}", _positive(planned, dtype))]
+            if self._states_zero_point(planned):
+                stored.append(self.store(f"{name}_zero_point{suffix}", planned.zero_point, planned.kind))
             self._parameters[key] = tuple(stored)
         return self._parameters[key]
 
+    def _states_zero_point(self, planned: TensorPlan) -> bool:
+        if planned.kind.scaling is Scaling.LINEAR:
+            return False
+        # A quantize node would take a missing zero point for that of uint8, and operators of other formats need it.
+        optional = self.domain(planned.kind) in ONNX_DOMAINS and not self.keeps_float_weights(planned.kind)
+        return planned.states_zero_point or not optional
+
+
+def _positive(planned: TensorPlan, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """The scale in its type. The custom ops' kernels take no other: it must be positive and finite."""
+    with np.errstate(over="ignore"):
+        scale = planned.scale.astype(dtype)
+    if not (np.isfinite(scale).all() and (scale > 0).all()):
+        worst = scale[~(np.isfinite(scale) & (scale > 0))].ravel()[0]
+        raise ModelError(
+            f"the scale of {planned.name} would be {worst:g} in {np.dtype(dtype)}, but a scale is a positive finite "
+            "number; leave the nodes that read it float, or choose another type"
+        )
+    return scale
+
 
 def _codes(planned: TensorPlan, array: NDArray[Any]) -> NDArray[Any]:
-    scale = along(planned.scale, array.ndim, planned.axis)
+    scale, zero = planned.spread(array.shape)
     if planned.kind.scaling is Scaling.LINEAR:
         return round_to_float(array, scale, planned.kind)
-    zero = along(planned.zero_point, array.ndim, planned.axis)
     return quantize(array, scale, zero, planned.kind.limits())
 
 
 def _packed(name: str, kind: QType, codes: NDArray[Any]) -> TensorProto:
-    return helper.make_tensor(name, kind.element_type, codes.shape, codes.reshape(-1).tolist())
+    """Two codes in a byte, the first one in its lower half."""
+    halves = codes.reshape(-1).astype(np.int64) & 0xF
+    low, high = halves[::2], np.append(halves, 0)[1::2]
+    packed = (low | high[: low.size] << 4).astype(np.uint8)
+    return helper.make_tensor(name, kind.element_type, codes.shape, packed.tobytes(), raw=True)

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxruntime.quantization.calibrate import CalibrationMethod
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
-from ..errors import OptionTypeError
+from ..errors import OptionTypeError, suggest
 from ..numerics.qtypes import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.options import OptionWarning
 from ..options.ort_options import ORT_KEYS
 from ..options.request import Request, merged_options, names
 
@@ -42,11 +43,15 @@ _DEFAULTS: dict[str, Any] = {"optimize_model": True, "execution_providers": ["CP
 
 
 def request_from_manual(arguments: Mapping[str, Any]) -> Request:
-    """A call of our quantize_static, all parameters by name, as a Request."""
+    """A call of our quantize_static, all parameters by name, as a Request.
+
+    Raises:
+        OptionTypeError: there is no such parameter, or a value is of a wrong type.
+    """
     values = dict(arguments)
     for alias, value in values.pop("aliases", {}).items():
         if alias not in ALIASES:
-            raise TypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
+            raise OptionTypeError(f"quantize_static() got an unexpected keyword argument {alias!r}")
         values[ALIASES[alias]] = values[ALIASES[alias]] or value
     for name in ("input_nodes", "output_nodes"):
         values[name] = list(names(values[name], name))
@@ -54,7 +59,7 @@ def request_from_manual(arguments: Mapping[str, Any]) -> Request:
     as_options = {
         key: values[name]
         for name, key in _OPTION_KEYS.items()
-        if (values[name] != _DEFAULTS[name] if name in _DEFAULTS else not _is_empty(values[name]))
+        if not (option_parser.is_same(values[name], _DEFAULTS[name]) if name in _DEFAULTS else _is_empty(values[name]))
     }
     return Request(
         model=values["model_input"],
@@ -100,6 +105,7 @@ def request_from_ort(arguments: Mapping[str, Any]) -> Request:
         external_data=bool(get("use_external_data_format")),
         given=given,
         default=_defaults(arguments, CalibrationMethod.MinMax),
+        takes_random_data=False,
     )
 
 
@@ -117,7 +123,12 @@ def _defaults(values: Mapping[str, Any], method_default: Any) -> frozenset[str]:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or value is False or (hasattr(value, "__len__") and len(value) == 0)
+    if value is None or value is False:
+        return True
+    try:
+        return len(value) == 0
+    except Exception:  # no container, or one of the caller's whose code raises; its type is checked later
+        return False
 
 
 def _path(value: Any, argument: str) -> str | None:
@@ -132,6 +143,7 @@ def _flag(value: Any, argument: str) -> bool:
     return value
 
 
+NEAR = 0.8  # likeness from which a key is taken for a misspelling of one of ours
 _HOST_OPTIONS = {declared.key: declared for declared in CallOptions.options()}
 OUR_ENUMS = (PowerOfTwoMethod, VitisQuantFormat, VitisQuantType)
 
@@ -167,4 +179,18 @@ def is_ours(arguments: Mapping[str, object]) -> bool:
     # Only keys that onnxruntime does not know take the code of plugins to tell.
     from ..plugin.catalog import shared_catalog
 
-    return any(option_parser.resolve(key, shared_catalog().options) is not None for key in keys)
+    declared = shared_catalog().options
+    if any(option_parser.resolve(key, declared) is not None for key in keys):
+        return True
+    _warn_of_near_misses(keys, [key for key in declared if key not in ORT_KEYS])
+    return False
+
+
+def _warn_of_near_misses(keys: Iterable[str], declared: Iterable[str]) -> None:
+    """onnxruntime ignores what it does not know: a misspelt key of ours would quantize plainly, without a word."""
+    for key in keys:
+        hint = suggest(key.replace("_", ""), declared, cutoff=NEAR)
+        if hint:
+            warnings.warn(
+                f"onnxruntime does not know the option {key}, so it has no effect{hint}", OptionWarning, stacklevel=5
+            )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -99,7 +100,8 @@ def original(function: FunctionType) -> FunctionType:
 
 def route(code: CodeType, namespace: dict[str, object], arguments: Mapping[str, object]) -> object:
     """Run our pipeline where the call asks for something of ours, else ORT's ``code`` with the very same arguments."""
-    if is_attached():
+    # What began as onnxruntime's own call ends as one, whoever attaches meanwhile.
+    if is_attached() and not _is_called_by_the_body(code):
         from ort_vitis_plugin.entry.arguments import is_ours
 
         if is_ours(arguments):
@@ -111,6 +113,17 @@ def route(code: CodeType, namespace: dict[str, object], arguments: Mapping[str, 
             }[code.co_name]
             return ours(arguments)
     return FunctionType(code, namespace)(**arguments)
+
+
+def _is_called_by_the_body(code: CodeType) -> bool:
+    """Whether onnxruntime's own quantize_static calls: frames are this one, ``route``, our code, and its caller."""
+    quantize, calibrate = SEAMS
+    frame = sys._getframe(3)
+    return (code.co_name, frame.f_code.co_name, frame.f_globals.get("__name__")) == (
+        calibrate.name,
+        quantize.name,
+        quantize.module,
+    )
 
 
 def _target(seam: Seam) -> FunctionType:
@@ -201,7 +214,17 @@ def _restore(function: FunctionType, code: CodeType) -> None:
     )
 
 
-_attachment = _Attachment()
+def _adopted() -> _Attachment:
+    """What a copy of this module that was reloaded has left attached stays so, and can be detached."""
+    attachment = _Attachment()
+    functions = [getattr(sys.modules.get(seam.module), seam.name, None) for seam in SEAMS]
+    routed = [each for each in functions if isinstance(each, FunctionType) and _ROUTE in each.__code__.co_varnames]
+    if len(routed) == len(SEAMS):
+        attachment.wanted, attachment.swapped = True, tuple((each, each.__code__) for each in routed)
+    return attachment
+
+
+_attachment = _adopted()
 
 
 def is_attached() -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from onnxruntime.quantization.calibrate import CalibraterBase, TensorData, TensorsData
+from onnxruntime.quantization.quant_utils import get_qmin_qmax_for_qType
 
 from ..calibration.observe import observe
 from ..data_readers import Samples
@@ -26,7 +27,9 @@ from ..request.settings import settings_of
 class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
     """``collect_data`` fills sketches (memory does not grow with samples), ``compute_data`` gives ranges.
 
-    For a power-of-two method the range of a tensor is [(qmin - z) 2^-p, (qmax - z) 2^-p]: what the codes can hold.
+    For a power-of-two method the range of a tensor is [(qmin - z) 2^-p, (qmax - z) 2^-p]: what the codes can hold, and
+    from which onnxruntime's quantizers compute the scale 2^-p. Where ``symmetric`` is asked for, they divide twice
+    the greater end by the number of their codes (from -127 for int8, -32767 for int16), so the range is that of these.
     """
 
     def __init__(
@@ -36,11 +39,13 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
         augmented_model_path: str,
         *,
         method: PowerOfTwoMethod = PowerOfTwoMethod.MinMSE,
-        symmetric: bool = True,
+        symmetric: bool | None = None,
         use_external_data_format: bool = False,
         providers: list[Any] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
+        self.halves_codes = symmetric is True
+        symmetric = symmetric is not False
         super().__init__(model, op_types, augmented_model_path, symmetric, use_external_data_format)
         given = {key: value for key, value in (options or {}).items() if key in shared_catalog().options}
         request = Request(
@@ -69,7 +74,7 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
             arguments.get("op_types_to_calibrate"),
             arguments.get("augmented_model_path") or "augmented_model.onnx",
             method=arguments["calibrate_method"],
-            symmetric=bool(options.pop("symmetric", True)),
+            symmetric=None if options.get("symmetric") is None else bool(options["symmetric"]),
             use_external_data_format=bool(arguments.get("use_external_data_format")),
             providers=arguments.get("providers"),
             options=options,
@@ -101,6 +106,15 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
             else:
                 self.sketches[name] = sketch
 
+    def _codes(self, zero: int) -> tuple[float, float]:
+        """The codes of the ends of a range, less the zero point, by onnxruntime's arithmetic."""
+        kind = self.settings.activation
+        if not self.halves_codes:
+            return kind.min - zero, kind.max - zero
+        least, greatest = get_qmin_qmax_for_qType(kind.element_type, symmetric=True)
+        half = (int(greatest) - int(least)) / 2
+        return -half, half
+
     def compute_data(self) -> TensorsData:
         """Tensor name -> range, as onnxruntime's quantizers take it."""
         kind = self.settings.activation
@@ -112,9 +126,9 @@ class SketchCalibrater(CalibraterBase):  # type: ignore[misc]
             position = self.settings.method.position_of(
                 curve, TensorFacts(name, Role.ACTIVATION, self.settings, self.collector)
             )
-            zero, step = curve.zero_point(position), scale_of(position)
+            low, high = self._codes(curve.zero_point(position))
+            step = scale_of(position)
             ranges[name] = TensorData(
-                lowest=np.asarray((kind.min - zero) * step, dtype=np.float32),
-                highest=np.asarray((kind.max - zero) * step, dtype=np.float32),
+                lowest=np.asarray(low * step, dtype=np.float32), highest=np.asarray(high * step, dtype=np.float32)
             )
         return TensorsData(self.settings.method.key, ranges)

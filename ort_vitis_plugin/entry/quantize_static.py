@@ -8,19 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxruntime.quantization.quant_utils import QuantFormat, QuantType
+from onnxruntime.quantization import QuantFormat, QuantType
 
+from ..foreign import ours_or_none
 from ..numerics.qtypes import PowerOfTwoMethod
-from ..onnx_io.load import check_output
-from ..onnx_io.save import save_model
+from ..onnx_io.save import model_size, save_model
+from ..onnx_io.whole_file import is_stream
 from ..options.request import Request
 from ..plugin.catalog import Catalog, shared_catalog
 from ..report.report import Result
 from .arguments import request_from_manual, request_from_ort
+from .client_defaults import wishes
+from .outcome import tell
+from .whole_call import request_files, whole_call
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-    from onnxruntime.quantization.calibrate import CalibraterBase
+    from onnxruntime.quantization import CalibraterBase
 
     from ..calibration import Calibration, Executor
     from ..request.settings import Settings
@@ -70,9 +74,11 @@ def quantize_static(
     Returns a Result: ``.model``, ``.report``, ``.path``. Raises errors of ``ort_vitis_plugin.errors`` before any work
     where the request cannot be answered; no file is left behind by a call that raises.
     """
-    request = request_from_manual(locals())
-    catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    result = quantize_and_save(request, catalog)
+    arguments = dict(locals())
+    with whole_call("quantize_static"):
+        request = request_from_manual(arguments)
+        catalog = shared_catalog() if plugins is None else Catalog(plugins)
+        result = quantize_and_save(request, catalog)
     if print_summary:
         result.report.print()
     return result
@@ -95,34 +101,46 @@ def calibrate(
     With an ``executor`` (concurrent.futures or a Dask client) the samples are split among its workers; the result is
     the same to the bit. ``checkpoint`` names a file from which a broken-off calibration goes on.
     """
-    from ..pipeline.pipeline import calibrate_only
+    with whole_call("calibrate"):
+        from ..pipeline.pipeline import calibrate_only
 
-    return calibrate_only(
-        request_of(model_input, calibration_data_reader, configuration),
-        shared_catalog() if plugins is None else Catalog(plugins),
-        executor=executor,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-    )
+        request = request_of(model_input, calibration_data_reader, configuration)
+        files = request_files(request, checkpoint=checkpoint)
+        files.check()
+        with files.protected():
+            return calibrate_only(
+                request,
+                shared_catalog() if plugins is None else Catalog(plugins),
+                executor=executor,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+            )
 
 
 def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **configuration: Any) -> ModelProto:
     """The float model as ``quantize_static`` with these keyword arguments prepares it; no sample is run."""
-    from ..pipeline.pipeline import prepare_only
+    with whole_call("prepared"):
+        from ..pipeline.pipeline import prepare_only
 
-    catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    return prepare_only(request_of(model_input, None, configuration), catalog)
+        catalog = shared_catalog() if plugins is None else Catalog(plugins)
+        return prepare_only(request_of(model_input, None, configuration), catalog)
 
 
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
-    from ..pipeline.pipeline import quantize
+    from ..pipeline.pipeline import quantize_model
 
-    path = check_output(request)
-    model, report = quantize(request, catalog)
-    if path is not None:
-        save_model(model, path, external_data=request.external_data)
-        report.quantized_bytes = path.stat().st_size
+    files = request_files(request)
+    files.check()
+    path = None if request.output is None else Path(request.output)
+    report_path = request.given.get("Report")
+    with files.protected():
+        model, report = quantize_model(request, catalog)
+        if path is not None:
+            save_model(model, path, external_data=request.external_data)
+            report.quantized_bytes = model_size(model) if is_stream(path) else path.stat().st_size
+        # Another type is refused where options are read.
+        tell(report, report_path if isinstance(report_path, str) else None)
     return Result(model, report, path)
 
 
@@ -132,10 +150,11 @@ def settings_for(*, plugins: Any = None, **configuration: Any) -> Settings:
     Raises:
         QuantizationError: two values contradict each other, or name what does not exist.
     """
-    from ..request.settings import settings_of
+    with ours_or_none("settings_for"):
+        from ..request.settings import settings_of
 
-    catalog = shared_catalog() if plugins is None else Catalog(plugins)
-    return settings_of(request_of("", None, configuration), catalog)
+        catalog = shared_catalog() if plugins is None else Catalog(plugins)
+        return settings_of(request_of("", None, configuration), catalog)
 
 
 def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:
@@ -147,11 +166,13 @@ def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mappi
 
 def quantize_from_ort(arguments: Mapping[str, object]) -> None:
     """Answer a call of onnxruntime's quantize_static that asks for something of ours; returns None as it does."""
-    quantize_and_save(request_from_ort(arguments), shared_catalog())
+    with whole_call("quantize_static"):
+        quantize_and_save(wishes(request_from_ort(arguments), shared_catalog()), shared_catalog())
 
 
 def calibrator_from_ort(arguments: Mapping[str, Any]) -> CalibraterBase:
     """Answer a call of onnxruntime's create_calibrator that names a method of ours."""
-    from .create_calibrator import SketchCalibrater
+    with ours_or_none("create_calibrator"):
+        from .create_calibrator import SketchCalibrater
 
-    return SketchCalibrater.from_arguments(arguments)
+        return SketchCalibrater.from_arguments(arguments)

@@ -1,13 +1,12 @@
-"""The constant limits of a Relu or Clip, in whichever spelling the opset has."""
+"""A Relu or Clip says where it cuts, in three spellings: by its type, by attributes, by inputs."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .nodes import attribute
+from .edit import clip_bounds
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -16,14 +15,8 @@ if TYPE_CHECKING:
 
 
 def clip_limits(graph: Graph, node: NodeProto) -> tuple[float | None, float | None]:
-    """The constant limits of a Relu or Clip in either spelling; NaN where a limit is not constant."""
+    """The limits of a Relu or Clip: None where there is none (or it is infinite), NaN where it is not constant."""
     if node.op_type == "Relu":
         return 0.0, None
-    limits: list[float | None] = []
-    for number, key in ((1, "min"), (2, "max")):
-        value = attribute(node, key)
-        if value is None and len(node.input) > number and node.input[number]:
-            array = graph.array(node.input[number])
-            value = float("nan") if array is None else float(np.asarray(array).reshape(-1)[0])
-        limits.append(None if value is None else float(value))
-    return limits[0], limits[1]
+    low, high = (math.nan if bound is None else bound for bound in clip_bounds(graph, node))
+    return None if math.isinf(low) else low, None if math.isinf(high) else high

@@ -20,7 +20,11 @@ def in_order(
     consumers: Mapping[str, Mapping[int, NodeProto]],
     reads: Callable[[NodeProto], set[str]],
 ) -> list[NodeProto]:
-    """Topological order that keeps today's order where it is free to."""
+    """Topological order that keeps today's order where it is free to.
+
+    Raises:
+        ModelError: the graph holds a circle.
+    """
     order = {key: number for number, key in enumerate(nodes)}
     waiting: dict[int, int] = {}
     ready: list[tuple[int, int]] = []

@@ -7,7 +7,7 @@ dynamic input, a bias shared by two nodes, and unfused dynamic quantization of a
 
 from __future__ import annotations
 
-from .calibrating import calibrate
-from .quantizing import QuantizationMode, quantize
+from .calibrate import calibrate
+from .quantize import QuantizationMode, quantize
 
 __all__ = ["QuantizationMode", "calibrate", "quantize"]

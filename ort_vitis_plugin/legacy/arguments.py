@@ -19,7 +19,12 @@ OP_TYPES = ("Conv", "MatMul")
 
 
 def given_parameters(params: object, model: ModelProto) -> dict[str, tuple[np.uint8, np.float32]]:
-    """``{name: [zero_point, scale]}`` checked; names that are no activations of the model warn and are left out."""
+    """``{name: [zero_point, scale]}`` checked; names that are no activations of the model warn and are left out.
+
+    Raises:
+        OptionTypeError: an entry is not [zero_point, scale].
+        OptionError: a zero point or scale cannot be.
+    """
     if params is None:
         return {}
     if not isinstance(params, Mapping):
@@ -47,8 +52,12 @@ def given_parameters(params: object, model: ModelProto) -> dict[str, tuple[np.ui
     return given
 
 
-def check_names(names: Iterable[str], argument: str, model: ModelProto) -> None:
-    """Refuse a name that no node of the model has."""
+def check_node_names(names: Iterable[str], argument: str, model: ModelProto) -> None:
+    """Refuse a name that no node of the model has.
+
+    Raises:
+        UnknownNameError: there is no such node.
+    """
     known = {node.name for node in model.graph.node}
     for name in names:
         if name not in known:
@@ -56,7 +65,11 @@ def check_names(names: Iterable[str], argument: str, model: ModelProto) -> None:
 
 
 def listed_names(names: object, argument: str) -> list[str]:
-    """A list of names, or the comma-separated text that the old manual shows."""
+    """A list of names, or the comma-separated text that the old manual shows.
+
+    Raises:
+        OptionTypeError: it is neither.
+    """
     if names is None:
         return []
     if isinstance(names, str):

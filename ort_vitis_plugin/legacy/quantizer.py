@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnxruntime.quantization import QuantizationMode, QuantType
 from onnxruntime.quantization.base_quantizer import QuantizationParams
 from onnxruntime.quantization.onnx_quantizer import ONNXQuantizer
-from onnxruntime.quantization.quant_utils import QuantizationMode, QuantType
+from onnxruntime.quantization.quant_utils import add_infer_metadata, compute_scale_zp, get_qmin_qmax_for_qType
 
 from .arguments import OP_TYPES
 
@@ -33,6 +34,7 @@ class LegacyQuantizer(ONNXQuantizer):  # type: ignore[misc]
         nodes_to_quantize: Sequence[str],
     ) -> None:
         self.given = given
+        add_infer_metadata(model)
         super().__init__(
             model,
             per_channel,
@@ -66,7 +68,11 @@ class LegacyQuantizer(ONNXQuantizer):  # type: ignore[misc]
         return [name for name in needed if name not in self.given]
 
     def should_quantize_node(self, node: NodeProto) -> bool:
-        return bool(super().should_quantize_node(node)) and not self.missing(node)
+        return self.is_selected(node) and not self.missing(node)
+
+    def is_selected(self, node: NodeProto) -> bool:
+        """Whether the call asks for the node, whatever is known of its tensors."""
+        return bool(super().should_quantize_node(node))
 
     def quantize_bias_static(self, bias_name: str, input_name: str, weight_name: str, beta: float = 1.0) -> str:
         """round(bias / (input scale * weight scale)): by ORT where all three are constant, else at run time."""
@@ -128,3 +134,10 @@ class LegacyQuantizer(ONNXQuantizer):  # type: ignore[misc]
 
     def _constant(self, name: str, value: float) -> None:
         self.model.add_initializer(numpy_helper.from_array(np.array(value, np.float32), name))
+
+
+def uint8_parameters(low: Any, high: Any) -> tuple[np.uint8, np.float32]:
+    """Zero point and scale of a uint8 activation with values in [low, high], as onnxruntime computes them."""
+    qmin, qmax = get_qmin_qmax_for_qType(TensorProto.UINT8)
+    zero_point, scale = compute_scale_zp(np.array(low, np.float32), np.array(high, np.float32), qmin, qmax)
+    return np.uint8(zero_point), np.float32(scale)

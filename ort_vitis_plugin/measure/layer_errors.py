@@ -17,12 +17,15 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from .. import custom_ops
+from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
+from ..foreign import public
 from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import missing_operator, open_session
+from ..plugin.op_functions import with_definitions
 from .weight_errors import WeightedOutput, attach_rounded, rounded_constants
 
 if TYPE_CHECKING:
@@ -70,13 +73,19 @@ class _Sums:
 
 @dataclass
 class _Probe:
-    """The float model with the quantized model's pairs beside its tensors."""
+    """The float model with the quantized model's pairs beside its tensors.
+
+    A pair is called by its tensor, further ones of other parameters by tensor and end; pairs of the same parameters
+    are one. ``tensors`` maps these names to tensors, ``ends`` to where the quantized graph has them dequantized.
+    """
 
     model: ModelProto
-    ends: dict[str, str] = field(default_factory=dict)  # tensor -> where the quantized graph has it dequantized
+    tensors: dict[str, str] = field(default_factory=dict)
+    ends: dict[str, str] = field(default_factory=dict)
     weighted: list[WeightedOutput] = field(default_factory=list)
 
 
+@public
 def layer_errors(
     reference: ModelProto | str | Path,
     quantized: ModelProto | str | Path,
@@ -89,16 +98,25 @@ def layer_errors(
     ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
     None is one random sample. Of the samples only sums are kept.
+
+    Raises:
+        ModelError: the models have no quantized tensor in common.
     """
-    reference, quantized = load_model(reference), load_model(quantized)
+    reference, quantized = load_model(reference), with_definitions(load_model(quantized))
     samples = Samples(RandomDataReader(reference) if feeds is None else feeds, reference, converted=True)
     samples.rewind()  # they may have calibrated the quantized model just now
     floats, codes = Graph(reference), Graph(quantized)
     probe = _Probe(floats.to_model())
     constants = dict(_constants(floats, codes))
+    known: set[tuple[object, ...]] = set()
     for tensor, quantizer, dequantizer in _pairs(floats, codes):
-        _attach(probe.model, codes, tensor, quantizer, dequantizer)
-        probe.ends[tensor] = dequantizer.output[0]
+        meaning = (tensor, *_meaning(codes, quantizer, dequantizer))
+        if meaning in known:
+            continue
+        known.add(meaning)
+        name = tensor if tensor not in probe.ends else f"{tensor} at {dequantizer.output[0]}"
+        _attach(probe.model, codes, tensor, name, quantizer, dequantizer)
+        probe.tensors[name], probe.ends[name] = tensor, dequantizer.output[0]
     if not probe.ends and not constants:
         raise ModelError(
             "the models have no quantized tensor in common; is the quantized one made from this float model?"
@@ -111,7 +129,7 @@ def layer_errors(
     probe.weighted = attach_rounded(probe.model, floats, rounded)
     watched = codes.to_model()
     _expose(watched, probe.ends.values())
-    _expose(probe.model, [name for tensor in probe.ends for name in (tensor, _ALONE + tensor)])
+    _expose(probe.model, [each for name, tensor in probe.tensors.items() for each in (tensor, _ALONE + name)])
     _expose(probe.model, [name for each in probe.weighted for name in (each.wanted, each.found)])
     sums = _run(probe, watched, samples, registers)
     for tensor, q in rounded.items():
@@ -121,18 +139,18 @@ def layer_errors(
             sums[tensor].add(f, q, q)
     found = []
     for tensor, total in sums.items():
-        producer = floats.producer(tensor)
+        producer = floats.producer(probe.tensors.get(tensor, tensor))
         through, alone = total.sqnr(total.through), total.sqnr(total.alone)
         found.append(LayerError(tensor, producer.op_type if producer is not None else "", through, alone))
     return sorted(found, key=lambda error: error.through)
 
 
 def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:
-    """(tensor of the float model, node that quantizes it, node that dequantizes it); FixNeuron does both."""
+    """(tensor of the float model, node that quantizes it, node that dequantizes it); one node may do both."""
     for node in codes:
         if node.op_type.endswith("DequantizeLinear"):
             quantizer = codes.producer(node.input[0])
-        elif node.op_type == "FixNeuron":
+        elif is_fix_neuron(node) or is_block_pair(node):
             quantizer = node
         else:
             continue
@@ -148,7 +166,8 @@ def _constants(floats: Graph, codes: Graph) -> Iterator[tuple[str, str]]:
     """(constant of the float model, where the quantized model has it dequantized)."""
     for node in codes:
         tensor = _PAIR_END.sub("", node.output[0]) if node.output else ""
-        if (node.op_type.endswith("DequantizeLinear") or node.op_type == "FixNeuron") and floats.is_constant(tensor):
+        dequantizes = node.op_type.endswith("DequantizeLinear") or is_fix_neuron(node) or is_block_pair(node)
+        if dequantizes and floats.is_constant(tensor):
             yield tensor, node.output[0]
 
 
@@ -156,16 +175,27 @@ def _knows(floats: Graph, tensor: str) -> bool:
     return tensor in floats.inputs or floats.producer(tensor) is not None
 
 
-def _attach(model: ModelProto, codes: Graph, tensor: str, quantizer: NodeProto, dequantizer: NodeProto) -> None:
-    """Put a copy of the pair behind the float tensor."""
+def _meaning(codes: Graph, quantizer: NodeProto, dequantizer: NodeProto) -> Iterator[object]:
+    """What a pair does to its tensor: operators, parameters, attributes."""
+    for node in (quantizer, dequantizer):
+        yield node.domain, node.op_type, *(entry.SerializeToString(deterministic=True) for entry in node.attribute)
+        for name in node.input[1:]:
+            array = codes.array(name)
+            yield name if array is None else (str(array.dtype), array.shape, array.tobytes())
+
+
+def _attach(
+    model: ModelProto, codes: Graph, tensor: str, pair: str, quantizer: NodeProto, dequantizer: NodeProto
+) -> None:
+    """Put a copy of the pair, by that name, behind the float tensor."""
     graph = model.graph
     known = {initializer.name for initializer in graph.initializer}
-    middle, end = f"{_ALONE}{tensor}/codes", _ALONE + tensor
+    middle, end = f"{_ALONE}{pair}/codes", _ALONE + pair
     source = tensor
     for node in [quantizer] if quantizer is dequantizer else [quantizer, dequantizer]:
         copy = graph.node.add()
         copy.CopyFrom(node)
-        copy.name = f"{_ALONE}{node.name}"
+        copy.name = f"{_ALONE}{node.name or node.output[0]}"
         copy.input[0] = source
         for at in range(1, len(copy.input)):
             array = codes.array(copy.input[at])
@@ -191,22 +221,34 @@ def _expose(model: ModelProto, tensors: Iterable[str]) -> None:
             model.graph.output.append(helper.make_empty_tensor_value_info(tensor))
 
 
+def _session(
+    model: ModelProto, libraries: list[Callable[[ort.SessionOptions], object]], which: str
+) -> ort.InferenceSession:
+    try:
+        return open_session(model, libraries)
+    except Exception as error:
+        raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
+
+
 def _run(
     probe: _Probe,
     watched: ModelProto,
     samples: Iterable[Feed],
     libraries: list[Callable[[ort.SessionOptions], object]],
 ) -> dict[str, _Sums]:
-    left, right = open_session(probe.model, libraries), open_session(watched, libraries)
+    left, right = _session(probe.model, libraries, "float"), _session(watched, libraries, "quantized")
     tensors = list(probe.ends)
-    names = [name for tensor in tensors for name in (tensor, _ALONE + tensor)]
+    names = [each for name in tensors for each in (probe.tensors[name], _ALONE + name)]
     outputs = [name for each in probe.weighted for name in (each.wanted, each.found)]
     sums = {tensor: _Sums() for tensor in (*(each.constant for each in probe.weighted), *tensors)}
     first = True
     for feed in samples:
-        wanted = left.run([*names, *outputs], feed)
         # A model without quantized tensors is run all the same: it must run.
-        found = right.run([probe.ends[tensor] for tensor in tensors] or None, adapt_feed(watched, feed))
+        ends = [probe.ends[tensor] for tensor in tensors] or None
+        try:
+            wanted, found = left.run([*names, *outputs], feed), right.run(ends, adapt_feed(watched, feed))
+        except Exception as error:
+            raise ModelError(f"onnxruntime cannot run the models on a sample: {error}") from error
         for at, tensor in enumerate(tensors):
             f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
             if f.shape == q.shape:

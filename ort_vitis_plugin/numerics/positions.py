@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Steps stay normal float32 numbers whose reciprocals are normal too.
 MIN_POSITION, MAX_POSITION = -126, 126
 
-# A tensor that is zero everywhere is exact at any step; it takes this one.
+# A tensor that is zero everywhere is exact at any step; it takes this one (2^-7: int8 codes of it hold [-1, 1)).
 ZERO_POSITION = 7
 
 

@@ -48,6 +48,11 @@ class QType:
         return self.scaling is Scaling.AFFINE
 
     @property
+    def has_parameters(self) -> bool:
+        """Whether a scale goes with the codes that follows from the values."""
+        return self.scaling in (Scaling.AFFINE, Scaling.LINEAR)
+
+    @property
     def is_signed(self) -> bool:
         return self.min < 0
 
@@ -94,6 +99,8 @@ _TYPES: dict[int, QType] = {
 
 _NAMED = {known.name: known for known in _TYPES.values()}
 
+BUILT_IN = frozenset(_NAMED)
+
 INT8 = _TYPES[TensorProto.INT8]
 INT32 = _TYPES[TensorProto.INT32]
 
@@ -103,7 +110,7 @@ def type_name(kind: object) -> str:
     return kind if isinstance(kind, str) else str(getattr(kind, "name", ""))
 
 
-def qtype(kind: object, others: Iterable[str] = ()) -> QType:
+def host_qtype(kind: object, others: Iterable[str] = ()) -> QType:
     """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type.
 
     Raises UnsupportedError for what is none, and names those that are known; ``others`` are names beyond the host's.
@@ -176,7 +183,7 @@ class VitisQuantType(_NamedEnum):
     @property
     def tensor_type(self) -> int:
         """ONNX element type; the attribute under which onnxruntime reads its own QuantType."""
-        return qtype(self).element_type
+        return host_qtype(self).element_type
 
     @property
     def element_type(self) -> int:
@@ -184,15 +191,15 @@ class VitisQuantType(_NamedEnum):
 
     @property
     def bits(self) -> int:
-        return qtype(self).bits
+        return host_qtype(self).bits
 
     @property
     def min(self) -> int:
-        return qtype(self).min
+        return host_qtype(self).min
 
     @property
     def max(self) -> int:
-        return qtype(self).max
+        return host_qtype(self).max
 
 
 class VitisQuantFormat(_NamedEnum):
@@ -200,6 +207,8 @@ class VitisQuantFormat(_NamedEnum):
 
     QDQ = 2
     FixNeuron = 3
+    BFPFixNeuron = 4
+    MXFixNeuron = 5
 
 
 class PowerOfTwoMethod(_NamedEnum):

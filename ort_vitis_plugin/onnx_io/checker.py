@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-def check(model: ModelProto, *, types: bool = False) -> None:
+def check_model(model: ModelProto, *, types: bool = False) -> None:
     """onnx.checker, without its demand that inputs and outputs state a shape: onnxruntime infers it.
 
     With ``types`` the types and shapes of every node must agree too.

@@ -1,6 +1,8 @@
 """Large weights lie beside the model, not in it: a message that holds them is copied whole at every step.
 
-    TensorProto(data_location = EXTERNAL, external_data = [location: "beside", offset: "17"])  ->  array 17
+    TensorProto(data_location = EXTERNAL, external_data = [location: "beside ...", offset: "17"])  ->  array 17
+
+The location ends in a number that no model from outside can know.
 
 Inside an ``external_weights_scope`` large initializers are set aside, once; checkers, shape inference and copies see
 messages without them, sessions get them as they lie in memory, and ``internalize`` puts them back at the end.
@@ -10,6 +12,7 @@ Protobuf's limit of 2 GB is then no limit of the pipeline.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -19,20 +22,23 @@ from weakref import WeakValueDictionary
 import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.external_data_helper import load_external_data_for_tensor
+
+from .time_limit import LimitedSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from onnx import GraphProto
+    from onnx import GraphProto, NodeProto
 
 LARGE = 1 << 16  # bytes; what shape inference and onnxruntime read while they load is smaller
 KINDS = frozenset(
     {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE}
     | {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32}
 )
-_BESIDE = "beside"
+_BESIDE = f"beside {secrets.token_hex(8)}"
 
 _numbers = count()
 _arrays: WeakValueDictionary[str, Any] = WeakValueDictionary()
@@ -51,7 +57,9 @@ def external_weights_scope() -> Iterator[None]:
 
 def is_aside(tensor: TensorProto) -> bool:
     """Whether the tensor's values lie beside its message."""
-    return tensor.data_location == TensorProto.EXTERNAL and tensor.external_data[0].value == _BESIDE
+    if tensor.data_location != TensorProto.EXTERNAL or len(tensor.external_data) != 2:
+        return False
+    return bool(tensor.external_data[0].value == _BESIDE)
 
 
 def array_of(tensor: TensorProto) -> NDArray[Any]:
@@ -60,6 +68,13 @@ def array_of(tensor: TensorProto) -> NDArray[Any]:
         return numpy_helper.to_array(tensor)
     array: NDArray[Any] = _arrays[tensor.external_data[1].value]
     return array
+
+
+def nbytes(tensor: TensorProto) -> int:
+    """Bytes of a tensor's values, wherever they lie."""
+    if is_aside(tensor):
+        return array_of(tensor).nbytes
+    return len(tensor.raw_data) or tensor.ByteSize()
 
 
 def arrays_of(model: ModelProto) -> list[NDArray[Any]]:
@@ -84,7 +99,7 @@ def lightened(tensor: TensorProto) -> TensorProto:
     if len(raw) < LARGE:
         return tensor
     light = TensorProto()
-    _copy_fields(tensor, light, "raw_data", "data_location", "external_data")
+    copy_fields(tensor, light, "raw_data", "data_location", "external_data")
     values = np.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type))
     _put(light, values.reshape(tuple(tensor.dims)))
     return light
@@ -112,14 +127,15 @@ def _put(tensor: TensorProto, array: NDArray[Any]) -> None:
 def externalize(model: ModelProto) -> ModelProto:
     """A copy of the model whose large initializers lie beside it; whole where no external_weights_scope is there."""
     copy = ModelProto()
-    _copy_fields(model, copy, "graph")
-    _copy_fields(model.graph, copy.graph, "initializer")
+    copy_fields(model, copy, "graph")
+    copy_fields(model.graph, copy.graph, "initializer")
     for tensor in model.graph.initializer:
         copy.graph.initializer.append(lightened(tensor))
     return copy
 
 
-def _copy_fields(source: Any, target: Any, *but: str) -> None:
+def copy_fields(source: Any, target: Any, *but: str) -> None:
+    """Give a message what another one holds, but for some fields."""
     for field, value in source.ListFields():
         if field.name not in but:
             copy_field(target, field.name, value)
@@ -190,9 +206,14 @@ def size(model: ModelProto) -> int:
 
 
 def lend_to_session(
-    model: ModelProto, options: ort.SessionOptions, providers: Sequence[Any] = ("CPUExecutionProvider",)
+    model: ModelProto,
+    options: ort.SessionOptions,
+    providers: Sequence[Any] = ("CPUExecutionProvider",),
+    *,
+    without: Sequence[str] = (),
 ) -> ort.InferenceSession:
-    """A session that reads what lies beside the model where it lies."""
+    """A session that reads what lies beside the model where it lies; ``without`` names rewrites of onnxruntime that it
+    does not do."""
     aside = [tensor for tensor in model.graph.initializer if is_aside(tensor)]
     # onnxruntime forgets initializers that nobody reads, and then takes no values for them.
     read = set(_read(model.graph)) if aside else set()
@@ -200,7 +221,8 @@ def lend_to_session(
     lent = [ort.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if lent:
         options.add_external_initializers(list(arrays), lent)
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=list(providers))
+    disabled = {"disabled_optimizers": list(without)} if without else {}
+    session = LimitedSession(model.SerializeToString(), options, providers=list(providers), **disabled)
     session.lent = lent  # onnxruntime itself does not keep them
     return session
 
@@ -215,12 +237,39 @@ def _read(graph: GraphProto) -> Iterator[str]:
                 yield from _read(body)
 
 
+def tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    """Every tensor that a graph holds: initializers and values of attributes, those in bodies included."""
+    yield from graph.initializer
+    for node in graph.node:
+        yield from tensors_of(node)
+
+
+def tensors_of(node: NodeProto) -> Iterator[TensorProto]:
+    """Every tensor that a node holds: values of its attributes, and all of its bodies."""
+    for entry in node.attribute:
+        if entry.HasField("t"):
+            yield entry.t
+        yield from entry.tensors
+        for body in (entry.g, *entry.graphs) if entry.HasField("g") else entry.graphs:
+            yield from tensors(body)
+
+
 def read_aside(model: ModelProto, folder: Path, known: Iterable[TensorProto] = ()) -> ModelProto:
-    """The model, whose external data in ``folder`` are set aside; arrays of ``known`` are kept where they are equal."""
+    """The model, whose external data in ``folder`` are set aside; arrays of ``known`` are kept where they are equal.
+
+    What cannot lie beside a model (four bits, float8, weights of bodies) is read into it.
+    """
     before = {tensor.name: array_of(tensor) for tensor in known if is_aside(tensor)}
-    for tensor in model.graph.initializer:
+    for tensor in tensors(model.graph):
         if not tensor.doc_string:
             tensor.ClearField("doc_string")  # onnxruntime writes empty ones
+    beside = {id(tensor) for tensor in model.graph.initializer if tensor.data_type in KINDS}
+    for tensor in tensors(model.graph):
+        if tensor.data_location == TensorProto.EXTERNAL and id(tensor) not in beside:
+            load_external_data_for_tensor(tensor, str(folder))
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+    for tensor in model.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL:
             continue
         entries = {entry.key: entry.value for entry in tensor.external_data}

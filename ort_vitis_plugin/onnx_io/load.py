@@ -3,32 +3,31 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 from onnx.external_data_helper import load_external_data_for_model
 
-from ..errors import ModelError, ModelNotFoundError, OptionTypeError, OutputError
+from ..errors import ModelError, ModelNotFoundError, OptionTypeError
 from . import external_weights
 from .sessions import give_back
-
-if TYPE_CHECKING:
-    from ..options.request import Request
+from .tensor_checks import check_expansion, check_tensors, check_utf8
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "FixNeuron", "VitisQuantizeLinear", "VitisDequantizeLinear"}
     | {"ExtendedQuantizeLinear", "ExtendedDequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
-    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear", "BFPFixNeuron"}
+    | {"MatMulInteger", "QLinearAdd", "QGemm", "QLinearMul", "DynamicQuantizeLinear"}
+    | {"BFPFixNeuron", "BFPQuantizeDequantize", "MXFixNeuron", "MXQuantizeDequantize"}
 )
 
 
 def load_aside(source: object) -> ModelProto:
     """The model in a message of its own, its large weights beside it."""
     if isinstance(source, ModelProto):
-        return external_weights.externalize(_not_empty(source))
+        return external_weights.externalize(_checked(_not_empty(source)))
     model = external_weights.externalize(load_model(source))
     give_back()  # the message as it was read
     return model
@@ -41,19 +40,32 @@ def _not_empty(model: ModelProto) -> ModelProto:
 
 
 def load_model(source: object, *, data: bool = True) -> ModelProto:
-    """The model in a message of its own, with all its data unless ``data`` is False."""
+    """The model in a message of its own, with all its data unless ``data`` is False.
+
+    Raises:
+        ModelNotFoundError: the file or its external data does not exist.
+        ModelError: it is no ONNX file, or cannot be read.
+        OptionTypeError: it is neither a path nor a model.
+    """
     if isinstance(source, ModelProto):
         copy = ModelProto()
-        copy.CopyFrom(_not_empty(source))
+        copy.CopyFrom(_checked(_not_empty(source)))
         return copy
     if not isinstance(source, (str, Path)):
         raise OptionTypeError(f"model_input takes a path or a ModelProto, not {type(source).__name__}")
     path = Path(source)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ModelNotFoundError(f"the model {str(path)!r} {what}; give the path of an .onnx file")
+    try:
+        is_file, is_folder = os.path.isfile(path), os.path.isdir(path)
+        if os.path.exists(path) and not is_file and not is_folder:
+            raise ModelNotFoundError(f"the model {str(path)!r} is no regular file; give the path of an .onnx file")
+    except ValueError as error:
+        raise ModelNotFoundError(f"the model {str(source)!a} is no path of a file: {error}") from error
+    if not is_file:
+        what = "is a folder" if is_folder else "does not exist"
+        raise ModelNotFoundError(f"the model {str(path)!a} {what}; give the path of an .onnx file")
     try:
         model = onnx.load(str(path), load_external_data=False)
+        check_utf8(model)
     except (DecodeError, ValueError, UnicodeDecodeError) as error:
         raise ModelError(f"{str(path)!r} is not an ONNX model: {error}") from error
     except OSError as error:
@@ -64,28 +76,15 @@ def load_model(source: object, *, data: bool = True) -> ModelProto:
         return model
     try:
         load_external_data_for_model(model, str(path.parent))
-    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+    except (OSError, ValueError, TypeError, KeyError, onnx.checker.ValidationError) as error:
         raise ModelNotFoundError(
             f"the external data of {str(path)!r} cannot be read: {error}; keep the data file beside the model"
         ) from error
+    return _checked(model)
+
+
+def _checked(model: ModelProto) -> ModelProto:
+    check_utf8(model)
+    check_tensors(model)
+    check_expansion(model)
     return model
-
-
-def check_output(request: Request) -> Path | None:
-    """The output path, once it is certain that its folder can take a file."""
-    if request.output is None:
-        return None
-    path = Path(request.output)
-    folder = path.parent
-    if not folder.is_dir():
-        raise ModelNotFoundError(f"the folder {str(folder)!r} of the output does not exist; create it first")
-    if path.is_dir():
-        raise OutputError(f"the output {str(path)!r} is a folder; give a file name")
-    source = Path(request.model) if isinstance(request.model, (str, Path)) else None
-    if source is not None and source.exists() and path.exists() and path.samefile(source):
-        raise OutputError(f"the output {str(path)!r} is the input itself, which is never overwritten; choose another")
-    import os
-
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"the folder {str(folder)!r} of the output is read-only")
-    return path

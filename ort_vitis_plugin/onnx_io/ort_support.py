@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import onnx
 import onnxruntime
-from onnx import TensorProto
+from onnx import NodeProto, TensorProto
 
 from .sessions import SILENT, session_options
 
-if TYPE_CHECKING:
-    pass
-
-
+FLOAT = TensorProto.FLOAT
 KNOWN_PAIRS = 21  # every onnxruntime from 1.20.1 on has the operators of this opset
 
 
@@ -25,7 +21,17 @@ def has_native_pairs(opset: int) -> bool:
     if onnx.defs.get_schema("QuantizeLinear", opset).since_version <= KNOWN_PAIRS:
         return True
     node = onnx.helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
-    values = [("x", TensorProto.FLOAT), ("s", TensorProto.FLOAT), ("z", TensorProto.INT8), ("y", TensorProto.INT8)]
+    return _loads(node, [("x", FLOAT), ("s", FLOAT), ("z", TensorProto.INT8), ("y", TensorProto.INT8)], opset)
+
+
+@cache
+def has_float8_pairs(element_type: int, opset: int = KNOWN_PAIRS) -> bool:
+    """Whether the installed onnxruntime quantizes to this float8 type, as pairs state it from opset 21 on."""
+    node = onnx.helper.make_node("QuantizeLinear", ["x", "s"], ["y"], output_dtype=element_type)
+    return _loads(node, [("x", FLOAT), ("s", FLOAT), ("y", element_type)], opset)
+
+
+def _loads(node: NodeProto, values: list[tuple[str, int]], opset: int) -> bool:
     *inputs, output = (onnx.helper.make_tensor_value_info(name, kind, []) for name, kind in values)
     graph = onnx.helper.make_graph([node], "probe", inputs, [output])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)

@@ -1,22 +1,19 @@
-"""The output appears whole or not at all: temporary files in the target folder, then renames, which are taken back."""
+"""A model is written in parts: whole, its bytes need as much memory again twice."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import onnx
 from google.protobuf.message import EncodeError
 
-from ..errors import OutputError
 from .external_weights import copy_field
+from .two_files import save_in_two_files
+from .whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from onnx import ModelProto, TensorProto
 
@@ -86,46 +83,15 @@ def _header(number: int, size: int) -> bytes:
     return bytes(found)
 
 
-def save_model(model: ModelProto, path: Path, *, external_data: bool) -> None:
-    """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.data`` beside it."""
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-            scratch = Path(folder) / path.name
-            if external_data or model_size(model) >= LARGEST_FILE:
-                copy = onnx.ModelProto()
-                copy.CopyFrom(model)
-                onnx.save_model(
-                    copy,
-                    str(scratch),
-                    save_as_external_data=True,
-                    all_tensors_to_one_file=True,
-                    location=f"{path.name}.data",
-                )
-            else:
-                with scratch.open("wb") as file:
-                    for part in serialized(model):
-                        file.write(part)
-            _put_in_place(scratch, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            (path.parent / f".{path.name}").unlink(missing_ok=True)
-        raise OutputError(f"the model cannot be written to {str(path)!r}: {error}") from error
+def save_model(model: ModelProto, path: str | Path, *, external_data: bool) -> None:
+    """Write the model; with ``external_data`` (or beyond 2 GB) its weights go to ``<file>.<digest>.data`` beside it.
 
-
-def _put_in_place(scratch: Path, path: Path) -> None:
-    """Rename the model and its data: both, or else what was there before is there again."""
-    data, target = (file.with_name(f"{path.name}.data") for file in (scratch, path))
-    before = scratch.with_name("before")
-    moves, replaces = data.exists(), data.exists() and target.exists()
-    try:
-        if replaces:
-            os.replace(target, before)
-        if moves:
-            os.replace(data, target)
-        os.replace(scratch, path)
-    except BaseException:
-        if scratch.exists() and before.exists():
-            os.replace(before, target)
-        elif scratch.exists() and moves and not replaces:
-            target.unlink(missing_ok=True)
-        raise
+    Raises:
+        OutputError: it cannot be written, or not to such a place.
+    """
+    if external_data or model_size(model) >= LARGEST_FILE:
+        save_in_two_files(model, path)
+        return
+    with whole_file(path) as file:
+        for part in serialized(model):
+            file.write(part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import onnxruntime as ort
 
-from ..errors import ModelError
+from ..errors import LibraryNotFoundError, ModelError
 from . import external_weights
 from .save import LARGEST_FILE, model_size
 
@@ -29,6 +29,8 @@ def give_back() -> None:
             trim(0)
 
 
+UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
+AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
 AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 
@@ -45,6 +47,33 @@ def _register(paths: tuple[str, ...], options: ort.SessionOptions) -> None:
 def register_all(paths: Iterable[str]) -> Callable[[ort.SessionOptions], None]:
     """What registers these custom-op libraries with a session; it can be sent to another process."""
     return partial(_register, tuple(paths))
+
+
+def missing_operator(error: object) -> str:
+    """What to do about operators that onnxruntime does not know, where its error is about them; else nothing."""
+    text = str(error)
+    if not any(words in text for words in UNKNOWN_OPERATOR):
+        return ""
+    return (
+        "; give the library that has the operator with extra_options={'CustomOpLibraries': [path]} (that of "
+        "onnxruntime-extensions is onnxruntime_extensions.get_library_path())"
+    )
+
+
+def extensions_library() -> str:
+    """Path of onnxruntime-extensions' library.
+
+    Raises:
+        LibraryNotFoundError: the package is not installed.
+    """
+    try:
+        from onnxruntime_extensions import get_library_path
+    except ImportError as error:
+        raise LibraryNotFoundError(
+            "the model has operators of ai.onnx.contrib: install onnxruntime-extensions, or give the library that has "
+            "them with extra_options={'CustomOpLibraries': [path]}"
+        ) from error
+    return str(get_library_path())
 
 
 WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process

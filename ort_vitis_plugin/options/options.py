@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import numbers
 import types
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, Union
 
 from ..errors import OptionError, OptionTypeError, UnknownOptionError, suggest
@@ -21,7 +22,10 @@ class OptionWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Option:
-    """One key of ``extra_options``; ``needs`` names the switch without which it does nothing."""
+    """One key of ``extra_options``; ``needs`` names the switch without which it does nothing.
+
+    ``targets``, ``methods`` and ``formats`` are those with which it acts, by name (formats by full name); empty: all.
+    """
 
     key: str
     type: Any
@@ -30,12 +34,21 @@ class Option:
     needs: str | None = None
     aliases: tuple[str, ...] = ()
     check: Callable[[Any], bool] | None = field(default=None, compare=False)
+    targets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
         return self.type.__name__ if isinstance(self.type, type) else str(self.type).replace("typing.", "")
 
     def validate(self, value: object) -> None:
+        """Refuse a value that the option does not take.
+
+        Raises:
+            OptionTypeError: the value has another type.
+            OptionError: it is none of those that the option takes.
+        """
         if not conforms(value, self.type):
             raise OptionTypeError(
                 f"option {self.key} takes {self.type_name}, not {value!r} ({type(value).__name__}): {self.doc}"
@@ -64,10 +77,18 @@ def conforms(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
-        return isinstance(value, typing.SupportsIndex) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if hint is float:
-        return isinstance(value, (typing.SupportsFloat)) and not isinstance(value, (bool, str))
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, origin or hint)
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are equal; of arrays, and of what cannot be compared, whether they are one object."""
+    try:
+        return one is other or bool(one == other)
+    except Exception:  # code of the caller, or an array of answers
+        return False
 
 
 def option(
@@ -78,9 +99,12 @@ def option(
     needs: str | None = None,
     aliases: tuple[str, ...] = (),
     check: Callable[[Any], bool] | None = None,
+    targets: tuple[str, ...] = (),
+    methods: tuple[str, ...] = (),
+    formats: tuple[str, ...] = (),
 ) -> Any:
     """A field of an OptionGroup; the key is the field's name in CamelCase unless ``key`` says otherwise."""
-    return Option(key or "", Any, default, doc, needs, aliases, check)
+    return Option(key or "", Any, default, doc, needs, aliases, check, targets, methods, formats)
 
 
 class OptionGroup:
@@ -94,9 +118,7 @@ class OptionGroup:
         for name, declared in list(vars(cls).items()):
             if isinstance(declared, Option):
                 key = declared.key or "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-                fields[name] = Option(
-                    key, hints[name], declared.default, declared.doc, declared.needs, declared.aliases, declared.check
-                )
+                fields[name] = replace(declared, key=key, type=hints[name])
         cls._fields = fields
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -153,7 +175,11 @@ def resolve(key: str, declared: Mapping[str, Option]) -> str | None:
 
 
 def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> None:
-    """A key close to a declared one is a misspelling; one like nothing known may belong to a newer onnxruntime."""
+    """A key close to a declared one is a misspelling; one like nothing known may belong to a newer onnxruntime.
+
+    Raises:
+        UnknownOptionError: a key is misspelt.
+    """
     names = [*declared, *(alias for known in declared.values() for alias in known.aliases)]
     for key in given:
         if resolve(key, declared) is not None:
@@ -167,7 +193,11 @@ def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> 
 def parse(
     declared: Mapping[str, Option], given: Mapping[str, object], presets: Mapping[str, object] | None = None
 ) -> Options:
-    """Values from the caller over the target's presets over the declared defaults, each of the declared type."""
+    """Values from the caller over the target's presets over the declared defaults, each of the declared type.
+
+    Raises:
+        OptionError: a key is given under two names with different values.
+    """
     check_names(given, declared)
     values: dict[str, Any] = {key: known.default for key, known in declared.items()}
     values.update(presets or {})
@@ -177,7 +207,7 @@ def parse(
         if canonical is None:
             values[key] = value
             continue
-        if canonical in explicit and values[canonical] != value:
+        if canonical in explicit and not is_same(values[canonical], value):
             raise OptionError(
                 f"{explicit[canonical]}={values[canonical]!r} and {key}={value!r} are one option with two values"
             )

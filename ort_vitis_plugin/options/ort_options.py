@@ -17,7 +17,7 @@ class OrtOptions(OptionGroup):
         True, "Give weights a symmetric range. None: ORT decides by type, symmetric for signed types only."
     )
     activation_restricted_asymmetric: bool = option(
-        False, "Let the zero point of uint8 activations be only 0 or the middle of the range (ORT 1.32)."
+        False, "Let the zero point of uint8 activations be only 0 or the middle of the range."
     )
     minimum_real_range: float | None = option(None, "Widen every range narrower than this, so that no scale is tiny.")
     tensor_quant_overrides: dict[str, list[dict[str, Any]]] = option(
@@ -64,25 +64,32 @@ class OrtOptions(OptionGroup):
         key="QDQDisableWeightAdjustForInt32Bias",
     )
     default_tensor_type: int | None = option(
-        None, "QOperator: the TensorProto element type of tensors whose type cannot be inferred."
+        None, "The TensorProto element type of tensors whose type cannot be inferred."
     )
     sigmoid_nnapi: bool = option(
-        False, "QOperator: give Sigmoid outputs the scale 1/256 that NNAPI demands.", key="extra.Sigmoid.nnapi"
+        False,
+        "QOperator: give Sigmoid outputs the scale 1/256 that NNAPI demands.",
+        key="extra.Sigmoid.nnapi",
+        formats=("QuantFormat.QOperator",),
     )
 
     # Calibration.
     calib_tensor_range_symmetric: bool = option(False, "Make calibrated ranges symmetric around 0.")
-    calib_moving_average: bool = option(False, "MinMax: average the extremes over the samples, the newest most.")
+    calib_moving_average: bool = option(
+        False, "MinMax: average the extremes over the samples, the newest most.", methods=("MinMax",)
+    )
     calib_moving_average_constant: float = option(
-        0.01, "The weight of the newest sample in that average.", needs="CalibMovingAverage"
+        0.01, "The weight of the newest sample in that average.", needs="CalibMovingAverage", methods=("MinMax",)
     )
     calib_max_intermediate_outputs: int | None = option(
-        None, "MinMax: merge the extremes after this many samples, to save memory."
+        None, "MinMax: merge the extremes after this many samples, to save memory.", methods=("MinMax",)
     )
     calib_strided_min_max: int | None = option(
         None, "Ask the reader for this many samples at a time; it needs a length and set_range."
     )
-    calib_percentile: float = option(99.999, "Percentile: the share of values, in percent, that the range covers.")
+    calib_percentile: float = option(
+        99.999, "Percentile: the share of values, in percent, that the range covers.", methods=("Percentile",)
+    )
 
     # Smoothing, through the package neural-compressor 2.x.
     smooth_quant: bool = option(False, "Move outliers of activations into the weights first (SmoothQuant).")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, OptionTypeError
+from .options import is_same
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -26,7 +27,10 @@ PRESET_ARGUMENTS = (
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of one call. ``given`` holds options by key; ``default`` names arguments left at their default."""
+    """The arguments of one call. ``given`` holds options by key; ``default`` names arguments left at their default.
+
+    ``takes_random_data``: whether random data may take the place of samples that are needed and not given.
+    """
 
     model: str | Path | ModelProto
     output: str | Path | None
@@ -44,6 +48,7 @@ class Request:
     calibration: Any = None
     given: Mapping[str, object] = field(default_factory=dict)
     default: frozenset[str] = frozenset()
+    takes_random_data: bool = True
 
     def with_options(self, **given: object) -> Request:
         """A copy with more options."""
@@ -51,7 +56,11 @@ class Request:
 
 
 def names(value: object, argument: str) -> tuple[str, ...]:
-    """A list of names as a tuple; a lone string or anything else is refused by the argument's name."""
+    """A list of names as a tuple; a lone string or anything else is refused by the argument's name.
+
+    Raises:
+        OptionTypeError: it is no list of texts.
+    """
     if value is None:
         return ()
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -64,14 +73,19 @@ def names(value: object, argument: str) -> tuple[str, ...]:
 
 
 def merged_options(extra_options: object, arguments: Mapping[str, object]) -> dict[str, object]:
-    """``extra_options`` with the arguments that have an option key; both with different values are refused."""
+    """``extra_options`` with the arguments that have an option key; both with different values are refused.
+
+    Raises:
+        OptionTypeError: ``extra_options`` is no dict.
+        OptionError: an option and its argument contradict each other.
+    """
     if extra_options is None:
         extra_options = {}
     if not isinstance(extra_options, Mapping):
         raise OptionTypeError(f"extra_options takes a dict, not {extra_options!r}")
     given = dict(extra_options)
     for key, value in arguments.items():
-        if key in given and given[key] != value:
+        if key in given and not is_same(given[key], value):
             raise OptionError(f"extra_options[{key!r}]={given[key]!r} contradicts the argument's value {value!r}")
         given[key] = value
     return given

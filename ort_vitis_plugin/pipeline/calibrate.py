@@ -12,7 +12,7 @@ from onnx import TensorProto
 from .. import calibration as artefact
 from ..calibration import Calibration
 from ..calibration.observe import Candidates, direct_errors
-from ..calibration.ranges_file import check_names, read_ranges, write_ranges
+from ..calibration.ranges_file import check_stored_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
@@ -53,7 +53,13 @@ def obtain(
     collector: Collector | None,
     beside: CalibraterFeed | None = None,
 ) -> Calibration:
-    """The calibration of the prepared model; a cache file is read if it exists and written if not."""
+    """The calibration of the prepared model; a cache file is read if it exists and written if not.
+
+    Raises:
+        UnsupportedError: the method looks at each sample, which a calibration does not keep.
+        OptionTypeError: what is given is no calibration.
+        CalibrationError: it is of another model.
+    """
     given, cache = call.request.calibration, call.call.calibration_cache
     path = Path(cache) if cache else None
     if given is None and (path is None or not path.exists()):
@@ -92,7 +98,7 @@ def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
     if path is None or not path.exists():
         return None
     stored = read_ranges(path, call.method.key)
-    check_names(path, stored, tensors_of_interest(call, graph))
+    check_stored_names(path, stored, tensors_of_interest(call, graph))
     beside = read_companion(path, call.settings)
     if beside is None and call.call.recipe == "auto":
         call.note(
@@ -146,7 +152,11 @@ def observe_samples(
     beside: CalibraterFeed | None = None,
     **engine: Any,
 ) -> Calibration:
-    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint."""
+    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint.
+
+    Raises:
+        UnsupportedError: bodies are to be observed by an executor or from a checkpoint.
+    """
     with (
         Progress("calibration samples", len(call.samples)) as progress,
         subgraphs.watch(call, model, tensors) as inside,
@@ -165,7 +175,7 @@ def observe_samples(
             if beside is not None:
                 beside.collect()
 
-        found = artefact.calibrate(
+        found = artefact.calibration_of(
             inside.model,
             call.samples if beside is None else beside.passing(call.samples),
             tensors,

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import onnx
 
 from ..errors import PluginError
 from ..onnx_io import external_weights
+from ..onnx_io.whole_file import scratch_folder
 from ..plugin.methods import CalibraterMethod
 
 if TYPE_CHECKING:
@@ -104,11 +103,11 @@ def calibrater_beside(call: Call, model: ModelProto) -> Iterator[CalibraterFeed 
     if not isinstance(method, CalibraterMethod):
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="ort_vitis_") as folder:
-        path = Path(folder) / "model.onnx"
+    with scratch_folder() as folder:
+        path = folder / "model.onnx"
         whole = external_weights.internalized(model)
         onnx.save(whole, path, save_as_external_data=whole is not model, location="model.data")
-        augmented = Path(folder) / "augmented.onnx"
+        augmented = folder / "augmented.onnx"
         with call.catalog.faults_in(method, f"the calibrater of {method.key}"):
             arguments = {} if method.arguments is None else dict(method.arguments(call.settings))
             calibrater = method.calibrater(str(path), sorted(call.op_types), str(augmented), **arguments)

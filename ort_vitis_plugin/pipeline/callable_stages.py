@@ -14,13 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..data_readers import Samples
 from ..emission.emitter import Emitter
+from ..foreign import public
 from ..graph import Graph
-from ..numerics.qtypes import storage_dtype
-from ..numerics.quantize import along, dequantize, quantize
 from ..planning.marker import Marker
 from ..request.call import Call
 from ..request.ledger import Ledger
@@ -28,11 +25,10 @@ from . import stages, subgraphs
 from .inputs import libraries_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from ..calibration.statistics import Statistics
-    from ..plan import Plan, TensorPlan
+    from ..plan import Plan
     from ..plan.marks import Marks
     from ..report.report import Report
     from ..request.settings import Settings
@@ -54,6 +50,7 @@ class PlannedModel:
         return self.call.report
 
 
+@public
 def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings]:
     """The float model, normalized, optimized and prepared, and the settings by the names that it uses.
 
@@ -71,6 +68,7 @@ def prepare(model: ModelProto, settings: Settings) -> tuple[ModelProto, Settings
     return graph.to_model(), followed
 
 
+@public
 def observe(model: ModelProto, samples: Any, settings: Settings) -> Statistics:
     """A sketch of every tensor of a prepared model that may be quantized, over all samples.
 
@@ -86,6 +84,7 @@ def observe(model: ModelProto, samples: Any, settings: Settings) -> Statistics:
     return stages.calibrate(call, Graph(model))
 
 
+@public
 def plan(model: ModelProto, statistics: Statistics, settings: Settings) -> PlannedModel:
     """Which tensors of a prepared model get codes, of which scale, and who shares with whom; rules are not kept yet."""
     call = Call(settings, Ledger.opened(settings))
@@ -98,26 +97,16 @@ def plan(model: ModelProto, statistics: Statistics, settings: Settings) -> Plann
     return PlannedModel(stages.make_plan(call, marker, statistics), settings, statistics, call, marker.marks)
 
 
+@public
 def solve(planned: PlannedModel) -> PlannedModel:
     """The plan with positions of least error within every rule of the target that is on; moves are in the report."""
     return replace(planned, plan=stages.adjust(planned.call, planned.plan))
 
 
+@public
 def emit(planned: PlannedModel) -> ModelProto:
     """The quantized model, bodies of If, Loop and Scan included; not checked."""
     call, plan = planned.call, planned.plan
     subgraphs.BodyQuantizer(call, planned.statistics).quantize(plan.graph, plan)
     emitter = Emitter(plan, planned.marks, planned.settings.format.writer(call, plan.graph))
     return stages.finish(call, stages.emit(call, emitter), plan)
-
-
-def fake_quantize(values: NDArray[Any], planned: TensorPlan) -> NDArray[np.float32]:
-    """Values of a tensor, of any shape (with its channels along ``planned.axis``), as its codes stand for them.
-
-    (clip(rint(x / scale) + zero point) - zero point) * scale; of a float type, rounded to it and back.
-    """
-    scale, zero = (along(part, np.ndim(values), planned.axis) for part in (planned.scale, planned.zero_point))
-    if planned.kind.is_integer:
-        return dequantize(quantize(values, scale, zero, planned.kind.limits()), scale, zero)
-    ratio = np.clip(np.asarray(values, np.float32) / scale, planned.kind.min, planned.kind.max)
-    return np.asarray(ratio.astype(storage_dtype(planned.kind)).astype(np.float32) * scale, np.float32)

@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..graph import DEFAULT_DOMAINS, Graph, subgraphs, walk
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
-from ..onnx_io.checker import check
+from ..onnx_io.checker import check_model
 from ..onnx_io.output_types import state_types
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ def canonical_form(model: ModelProto) -> ModelProto:
 
     The default domain is written '', sparse constants are dense, the graph has a name, outputs have types, nodes are
     sorted (some tools append them in any order), and constants need not be listed as inputs, as they are up to IR 3.
+
+    Raises:
+        ModelError: the model is not valid ONNX.
     """
     _write_default_domain(model)
     _make_dense(model)
@@ -35,11 +38,11 @@ def canonical_form(model: ModelProto) -> ModelProto:
     model.ir_version = max(model.ir_version, UNLISTED_CONSTANTS_IR)
     state_types(model)
     try:
-        check(model)
+        check_model(model)
     except onnx.checker.ValidationError as error:
         in_order = Graph(model).write_back()
         try:
-            check(in_order)
+            check_model(in_order)
         except onnx.checker.ValidationError:
             raise ModelError(f"the model is not valid ONNX: {error}") from error
         return in_order

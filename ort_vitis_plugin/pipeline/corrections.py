@@ -86,6 +86,9 @@ def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph
         raise
     wrong = next((name for name, before in constants.items() if not _still_fits(plan.graph, name, before)), None)
     if wrong is None:
+        for name, before in constants.items():
+            if plan.graph.initializers.get(name) is not before:
+                plan.record(name, f"{correction.key} changed the constant")
         return done
     _take_back(plan, constants, tensors)
     call.note(f"{correction.key} was taken back: it gave {wrong} values that are not finite, or another shape or type")

@@ -14,21 +14,26 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
+COSTLY = "{} moved {} from position {} to {}, which costs more than any rounding did before"
+
 
 def within_rules(call: Call, plan: Plan) -> Plan:
     """The plan, moved into the bounds of all rules; what moved and what could not is in the report."""
     off = why_off(call.settings)
     if off is not None:
         call.note(off)
-    bounds = list(rules(call, plan))
+    bounds = list(bounds_of_rules(call, plan))
     if bounds:
         moves, violations = adjust_plan(plan, bounds)
         call.report.moves.extend(moves)
         call.report.violations.extend(violations)
+        for move in moves:
+            if move.costly:
+                call.note(COSTLY.format(" and ".join(move.rules), move.tensor, move.before, move.after))
     return plan
 
 
-def rules(call: Call, plan: Plan) -> Iterator[Bound]:
+def bounds_of_rules(call: Call, plan: Plan) -> Iterator[Bound]:
     """The bounds of the plan's own and of the target's rules, rule by rule in the order in which they are declared."""
     yield from plan.bounds
     settings = call.settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..plan import Role
 from .fixed_shapes import open_inputs
-from .hardware_rules import rules
+from .hardware_rules import bounds_of_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ def _foreign_type(call: Call, plan: Plan, node: NodeProto) -> str | None:
 def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
     call.report.open_shapes = open_inputs(plan.graph.model)
-    broken = broken_rules(plan, rules(call, plan)) if call.report.violations else {}
+    broken = broken_rules(plan, bounds_of_rules(call, plan)) if call.report.violations else {}
     for node in plan.graph:
         node = plan.graph.simulated_node.get(node.name, node)
         reason = off_device(call, plan, node, broken)

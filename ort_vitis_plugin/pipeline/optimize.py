@@ -3,21 +3,27 @@
 
 from __future__ import annotations
 
-import tempfile
+import math
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from ..graph import body_names
+from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
-from ..onnx_io.sessions import give_back, session_options
+from ..onnx_io.sessions import give_back, register_all, session_options
+from ..onnx_io.whole_file import scratch_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from ..graph import Graph
     from ..request.call import Call
+
+
+GROWTH = 1 << 16  # bytes; what folding may add to a constant beyond the sizes of those that it is made of
 
 
 def infer_shapes(model: ModelProto) -> ModelProto:
@@ -28,7 +34,7 @@ def infer_shapes(model: ModelProto) -> ModelProto:
 def optimize(call: Call, graph: Graph) -> ModelProto:
     """The model after ORT_ENABLE_BASIC; unchanged where names that the request uses would be lost."""
     model = infer_shapes(graph.write_back())
-    optimized = _optimized(call, model)
+    optimized = _not_enlarged(call, model)
     if optimized is None:
         return model
     if _casts(optimized) > _casts(model):
@@ -53,20 +59,86 @@ def _hidden(call: Call, before: ModelProto, after: ModelProto) -> tuple[str, str
     return (fewer[0], others[0]) if fewer and others else None
 
 
-def _optimized(call: Call, model: ModelProto) -> ModelProto | None:
+def _not_enlarged(call: Call, model: ModelProto) -> ModelProto | None:
+    """The optimized model in which no constant was folded to more than its own constants and 64 KB.
+
+    What would be is not folded: its constants are lent to onnxruntime as inputs with a default, which a caller may
+    replace.
+    """
+    optimized = _optimized(call, model)
+    if optimized is None:
+        return None
+    lent = _enlarged(model, optimized)
+    if lent:
+        optimized = _optimized(call, _with_inputs(model, lent))
+        if optimized is not None:
+            kept = {value.name for value in model.graph.input}
+            inputs = [value for value in optimized.graph.input if value.name in kept]
+            del optimized.graph.input[:]
+            optimized.graph.input.extend(inputs)
+    if optimized is None or _enlarged(model, optimized) or _enlarges_bodies(model, optimized):
+        return _optimized(call, model, without=("ConstantFolding",))
+    return optimized
+
+
+def _with_inputs(model: ModelProto, names: set[str]) -> ModelProto:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    known = {value.name for value in model.graph.input}
+    copy.graph.input.extend(
+        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        for tensor in model.graph.initializer
+        if tensor.name in names - known
+    )
+    return copy
+
+
+def _enlarged(before: ModelProto, after: ModelProto) -> set[str]:
+    """The constants of which folding made much larger ones, by name. A Cast alone enlarges nothing: elements count."""
+    constants = {tensor.name: tensor for tensor in before.graph.initializer}
+    producers = {name: node for node in before.graph.node for name in node.output}
+    found: set[str] = set()
+    for tensor in after.graph.initializer:
+        leaves: dict[str, TensorProto] = {}
+        waiting, seen = [tensor.name], set()
+        while waiting:
+            name = waiting.pop()
+            if name in constants:
+                leaves[name] = constants[name]
+            elif name in producers and name not in seen:
+                seen.add(name)
+                waiting += producers[name].input
+        if _grows(leaves.values(), [tensor]):
+            found |= leaves.keys()
+    return found
+
+
+def _enlarges_bodies(before: ModelProto, after: ModelProto) -> bool:
+    """Whether constants of the bodies of If, Loop and Scan became larger than all that the model had."""
+    inner = [tensor for node in after.graph.node for tensor in external_weights.tensors_of(node)]
+    return _grows(external_weights.tensors(before.graph), inner)
+
+
+def _grows(before: Iterable[TensorProto], after: Iterable[TensorProto]) -> bool:
+    was, now = list(before), list(after)
+    more = sum(math.prod(tensor.dims) for tensor in now) > sum(math.prod(tensor.dims) for tensor in was)
+    return more and sum(map(external_weights.nbytes, now)) > sum(map(external_weights.nbytes, was)) + GROWTH
+
+
+def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) -> ModelProto | None:
+    """What onnxruntime makes of the model, all but its rewrites ``without``; None where it refuses the model."""
     options = session_options()
     options.add_session_config_entry("session.disable_prepacking", "1")
     if external_weights.size(model):
         external = "session.optimized_model_external_initializers"
         options.add_session_config_entry(f"{external}_file_name", "optimized.data")
         options.add_session_config_entry(f"{external}_min_size_in_bytes", str(external_weights.LARGE))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "optimized.onnx"
+    with scratch_folder() as folder:
+        path = folder / "optimized.onnx"
         options.optimized_model_filepath = str(path)
-        for library in call.libraries:
-            options.register_custom_ops_library(library)
+        register_all(call.libraries)(options)
         try:
-            external_weights.lend_to_session(model, options)
+            external_weights.lend_to_session(model, options, without=without)
         except Exception as error:
             call.report.note(f"onnxruntime cannot optimize the model, so it was quantized as it is: {error}")
             return None
@@ -81,8 +153,36 @@ def _optimized(call: Call, model: ModelProto) -> ModelProto | None:
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, version))
     for domain in sorted(used - kept.keys() - {"", "ai.onnx"}):
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    _leave_out_defaults(model, optimized)
     optimized.ir_version = max(model.ir_version, min(optimized.ir_version, 10))
     return optimized
+
+
+def _leave_out_defaults(model: ModelProto, optimized: ModelProto) -> None:
+    """onnxruntime spells out every attribute at its default; what the model did not state is not stated."""
+    stated = {
+        (output, entry.name)
+        for node in all_nodes(model)
+        for output in node.output
+        if output
+        for entry in node.attribute
+    }
+    versions = {entry.domain: entry.version for entry in optimized.opset_import}
+    for node in all_nodes(optimized):
+        if node.domain or not onnx.defs.has(node.op_type, versions[""]):
+            continue
+        known = onnx.defs.get_schema(node.op_type, versions[""]).attributes
+        for at in reversed(range(len(node.attribute))):
+            entry = node.attribute[at]
+            default = known[entry.name].default_value if entry.name in known else None
+            if (
+                default is None
+                or default.type != entry.type
+                or any((name, entry.name) in stated for name in node.output)
+            ):
+                continue
+            if onnx.helper.get_attribute_value(default) == onnx.helper.get_attribute_value(entry):
+                del node.attribute[at]
 
 
 def _casts(model: ModelProto) -> int:

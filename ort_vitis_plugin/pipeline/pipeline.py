@@ -7,18 +7,24 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..calibration.statistics import Statistics
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
 from ..errors import UnsupportedError
-from ..graph import Graph
+from ..graph import Graph, inner_nodes
+from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
+from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
+from ..onnx_io.time_limit import time_limit
 from ..options.request import Request
+from ..plan import Plan
 from ..planning.marker import Marker
 from ..request.call import Call
 from . import subgraphs
 from .calibrate import float_tensors, keep_beside_ranges, observe_samples
 from .corrections import enabled_corrections
+from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .stages import (
     adjust,
@@ -33,14 +39,15 @@ from .stages import (
     normalize,
     prepare,
     simulate,
+    store_weights,
 )
 from .validation import AlreadyQuantizedWarning, check_request, is_quantized
+from .weight_only import leave_to_blocks, report_weights_alone
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from ..calibration import Calibration
-    from ..calibration.statistics import Statistics
     from ..plugin.catalog import Catalog
     from ..report.report import Report
 
@@ -54,7 +61,11 @@ def prepare_only(request: Request, catalog: Catalog) -> ModelProto:
 
 @external_weights.external_weights_scope()
 def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibration:
-    """The calibration of the model as this request prepares it, of all its float tensors."""
+    """The calibration of the model as this request prepares it, of all its float tensors.
+
+    Raises:
+        UnsupportedError: ``calibration_cache_path`` is given, which keeps the ranges of one method.
+    """
     call = Call.of(request, catalog)
     path = call.settings.call.calibration_cache_path
     if path is not None:
@@ -63,16 +74,23 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
             "keeps what every method needs: save its result, or give the path to quantize_static"
         )
     graph = prepare(call, normalize(call, load(call)))
+    warn_of_random_data(call)
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
-    return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
+    with time_limit(call.call.time_limit):
+        return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
 
 
 @external_weights.external_weights_scope()
-def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
+def quantize_model(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
     """The quantized model, and the report of how it was made."""
     call = Call.of(request, catalog)
     check_request(call.settings)
+    with time_limit(call.call.time_limit):
+        return _quantized(call)
+
+
+def _quantized(call: Call) -> tuple[ModelProto, Report]:
     original = load(call)
     if handed_back(call, original):
         return external_weights.internalize(original), call.report
@@ -85,6 +103,7 @@ def quantize(request: Request, catalog: Catalog) -> tuple[ModelProto, Report]:
             note_spared(again.report, call.report)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)
+    note_nothing(call, model)
     return external_weights.internalize(model), call.report
 
 
@@ -94,6 +113,12 @@ def quantize_once(
     """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
     graph = prepare(call, normalize(call, original))
     decided = statistics is not None
+    if call.settings.weights_alone:
+        report_weights_alone(call, graph)
+        model = store_weights(call, graph.write_back())
+        return check(call, finish(call, model, Plan(graph)), original), Statistics()
+    if call.settings.weight_blocks is not None:
+        leave_to_blocks(call, graph)
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
@@ -115,7 +140,20 @@ def quantize_once(
     emitter = Emitter(plan, marker.marks, call.format.writer(call, graph))
     model = emit(call, emitter)
     pairs = emitter.qdq_model if emitter.qdq_model is not model else None
+    if call.settings.weight_blocks is not None:
+        model = store_weights(call, model)
     return check(call, finish(call, model, plan), original, pairs), statistics
+
+
+def note_nothing(call: Call, model: ModelProto) -> None:
+    """Say so where the written model is as float as the one that came."""
+    quantizes = QUANTIZED_OPS | {node.op_type for node in model.graph.node if "QuantizeDequantize" in node.op_type}
+    if call.report.quantized or any(node.op_type in quantizes for node in all_nodes(model)):
+        return
+    inner = inner_nodes(model.graph.node)
+    inside = not call.settings.quantizes_bodies and any(node.op_type in call.op_types for node in inner)
+    hint = "; what could be lies inside If, Loop or Scan: set extra_options={'EnableSubgraph': True}" if inside else ""
+    call.note(f"nothing of the model was quantized{hint}")
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
-from onnxruntime.quantization.shape_inference import quant_pre_process
+from onnxruntime.quantization import quant_pre_process
 
 from ..errors import ModelError
 from ..onnx_io.save import LARGEST_FILE, model_size, save_model
+from ..onnx_io.whole_file import scratch_folder
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -28,12 +28,15 @@ def preprocess(
     """The model after quant_pre_process. Symbolic shapes need the package sympy and are left out without it.
 
     Models beyond 2 GB are not optimized: onnxruntime cannot write them. The argument is not changed.
+
+    Raises:
+        ModelError: onnxruntime cannot preprocess the model.
     """
     large = model_size(model) >= LARGEST_FILE
     leftover = Path("sym_shape_infer_temp.onnx")  # what onnxruntime leaves where symbolic inference fails
     existed = leftover.exists()
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "model.onnx", Path(folder) / "prepared.onnx"
+    with scratch_folder() as folder:
+        source, target = folder / "model.onnx", folder / "prepared.onnx"
         save_model(model, source, external_data=large)
         try:
             quant_pre_process(

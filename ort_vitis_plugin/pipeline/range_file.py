@@ -20,7 +20,13 @@ def range_file(settings: Settings) -> Path | None:
 
 
 def check_range_file(settings: Settings) -> None:
-    """Refuse, before any work, a file that does not fit the request."""
+    """Refuse, before any work, a file that does not fit the request.
+
+    Raises:
+        UnsupportedError: the method keeps no ranges in it, or bodies are quantized.
+        OptionError: a calibration is given, too.
+        CalibrationError: there is neither a reader nor the file, or the file is of another method.
+    """
     path = range_file(settings)
     if path is None:
         return

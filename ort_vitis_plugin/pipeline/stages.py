@@ -22,10 +22,12 @@ from ..plan import Plan
 from ..planning.changed_constants import change_constant
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
+from ..plugin.op_functions import define_ops
 from ..request.call import Call
+from ..selection.node_types import NodeTypes
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
-from ..selection.rules import leave_float
+from ..selection.rules import apply_leave_float
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .calibrater_feed import calibrater_beside
@@ -33,14 +35,18 @@ from .canonical_form import canonical_form
 from .corrections import apply_correction, enabled_corrections
 from .fixed_shapes import fix_shapes
 from .hardware_rules import within_rules
-from .inputs import libraries_of, samples_of
+from .inputs import CHECKED_SAMPLES, libraries_of, samples_of, warn_of_random_data
+from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
 from .plan_writing import carry_over
 from .preprocess import preprocess
 from .recipe import decided_ranges
 from .self_check import check_result
-from .validation import check_floats, check_weights
+from .tensor_stories import tell_tensors
+from .unknown_types import with_default_types
+from .validation import check_floats, check_overrides, check_weights
+from .weight_only import with_block_weights
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter
@@ -91,9 +97,12 @@ def normalize(call: Call, model: ModelProto) -> Graph:
         model = step(model, call)
     if call.call.preprocess:
         model = external_weights.externalize(preprocess(external_weights.internalized(model)))
-    graph = Graph(infer_shapes(model), copy=False)
+    inferred = infer_shapes(model)
+    check_memory(call, inferred)
+    graph = with_default_types(Graph(inferred, copy=False), call)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
+    NodeTypes(graph, call.settings).check()
     known = {node.name for node in graph}
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)
@@ -116,9 +125,14 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     """Run the samples; of every tensor that may be quantized only its exact sketch is kept."""
     check_floats(graph, call)
     check_weights(graph, call)
+    check_overrides(graph, call)
+    warn_of_random_data(call)
     collector = call.method.started_collector(call.settings)
     model = graph.write_back()
+    call.samples.constants = call.samples.overridable - {value.name for value in model.graph.input}
     call.samples.adapters.append(adapter_to(model))
+    if call.request.reader is None and call.request.calibration is None and not call.settings.needs_data:
+        return Statistics()
     if (known := stored_ranges(call, graph)) is not None:
         return known
     with calibrater_beside(call, model) as beside:
@@ -133,6 +147,8 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)
+    for name in sorted(call.samples.left_out):
+        call.note(f"samples feed {name}, whose default RemoveInputInit made a constant; RemoveInputInit=False keeps it")
     return statistics
 
 
@@ -179,13 +195,20 @@ def adjust(call: Call, plan: Plan) -> Plan:
 def emit(call: Call, emitter: Emitter) -> ModelProto:
     """Quantize and dequantize nodes appear here, and only here."""
     report_nodes(call, emitter.plan, emitter.marks)
+    tell_tensors(call, emitter.plan, emitter.marks)
     return emitter.emit(call.report.skips)
+
+
+@stage
+def store_weights(call: Call, model: ModelProto) -> ModelProto:
+    """Weights that WeightOnly asks for, in blocks of few bits."""
+    return with_block_weights(call, model)
 
 
 @stage
 def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     """Functions of our ops, the opset imports in use, and who made the file."""
-    custom_ops.add_functions(model)
+    define_ops(model, call.catalog)
     used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
     used |= {node.domain for function in model.functions for node in function.node}
     used |= {function.domain for function in model.functions}
@@ -203,7 +226,7 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
 def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto | None = None) -> ModelProto:
     """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
     if call.call.self_check:
-        feeds = call.samples.some()
+        feeds = call.samples.some(CHECKED_SAMPLES)
         check_result(
             original,
             model,
@@ -222,7 +245,7 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
         if not call.enabled(step) or (step.option is not None and not call.settings.switched_on(step.option)):
             continue
         if isinstance(step, LeaveFloat):
-            leave_float(call, graph, step)
+            apply_leave_float(call, graph, step)
         else:
             done = step(graph, call)
             if done:

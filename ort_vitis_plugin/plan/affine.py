@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ..numerics.positions import ZERO_POSITION, scale_of
 if TYPE_CHECKING:
     from ..numerics.qtypes import QType
 
+NARROWED = (8, 16)
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -49,6 +50,37 @@ def affine(low: float, high: float, kind: QType, limits: tuple[int, int], *, sym
     return Affine(np.asarray(scale, dtype=np.float32), np.asarray(zero, dtype=np.int64))
 
 
+def in_blocks(array: NDArray[Any], kind: QType, axis: int, size: int, *, symmetric: bool) -> Affine:
+    """One pair of parameters for every ``size`` neighbours along ``axis``, as onnxruntime chooses them.
+
+    Both results have the shape of the matrix, with ceil(n / size) in place of the n entries of that axis.
+    """
+    count = -(-array.shape[axis] // size)
+    blocks = np.moveaxis(array.astype(np.float64), axis, 0)
+    blocks = np.pad(blocks, ((0, count * size - len(blocks)), (0, 0))).reshape(count, size, -1)
+    low, high = blocks.min(axis=1, initial=0.0), blocks.max(axis=1, initial=0.0)
+    qmin, qmax = kind.limits()
+    if symmetric and kind.is_signed and kind.bits in NARROWED:
+        qmin = -qmax
+    if symmetric:
+        high = np.maximum(-low, high)
+        low = -high
+    scale = ((high - low) / (qmax - qmin)).astype(np.float32)
+    scale = np.where(scale < _TINY, np.float32(1), scale)
+    zero = np.full(scale.shape, kind.symmetric_zero_point()) if symmetric else np.rint(qmin - low / scale)
+    zero = np.where(high == low, kind.symmetric_zero_point() if symmetric else max(0, qmin), zero)
+    return Affine(np.moveaxis(scale, 0, axis), np.moveaxis(np.clip(zero, qmin, qmax), 0, axis).astype(np.int64))
+
+
+def restricted(low: float, high: float, limits: tuple[int, int]) -> Affine:
+    """[low, high] with a zero point on the lowest code, or in the middle where there are negative values."""
+    qmin, qmax = limits
+    low, high = min(low, 0.0), max(high, 0.0)
+    zero = qmin if low >= 0 else (qmin + qmax + 1) // 2
+    scale = max(-low / max(zero - qmin, 1), high / (qmax - zero))
+    return Affine(np.asarray(scale if scale >= _TINY else 1.0, dtype=np.float32), np.asarray(zero, dtype=np.int64))
+
+
 def linear(low: float, high: float, kind: QType) -> Affine:
     """scale = max(|low|, |high|) / max: the largest magnitude lands on the float type's largest; no zero point."""
     scale = max(abs(low), abs(high)) / kind.max
@@ -58,10 +90,18 @@ def linear(low: float, high: float, kind: QType) -> Affine:
 
 
 def with_float_scale(low: float, high: float, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> Affine:
-    """The parameters for [low, high] as onnxruntime chooses them: a symmetric signed type gives up its lowest code."""
-    if symmetric and kind.is_signed and limits == kind.limits():
+    """The parameters for [low, high] as onnxruntime chooses them.
+
+    Symmetric: [-a, a] fills all codes, scale = 2a / (qmax - qmin), of which int8 and int16 give up the lowest.
+    """
+    if not symmetric:
+        return affine(low, high, kind, limits, symmetric=False)
+    if kind.is_signed and kind.bits in NARROWED and limits == kind.limits():
         limits = -limits[1], limits[1]
-    return affine(low, high, kind, limits, symmetric=symmetric)
+    given = affine(low, high, kind, limits, symmetric=True)
+    reach = max(-min(low, 0.0), max(high, 0.0))
+    scale = 2 * reach / (limits[1] - limits[0])
+    return Affine(np.asarray(scale, dtype=np.float32), given.zero_point) if scale >= _TINY else given
 
 
 def rounded_up(given: Affine, low: float, limits: tuple[int, int], *, symmetric: bool) -> Affine:

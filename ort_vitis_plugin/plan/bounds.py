@@ -105,7 +105,7 @@ class Bound:
     """low <= expression <= high. ``prefer`` is the tensor that the original tool would move.
 
     Limits may be expressions too (a limit that depends on another shift). Where a tensor has no
-    position the bound is vacuous. A bound that ``soft`` is left unmet where it would ruin a tensor. ``rule`` and
+    position the bound is vacuous. A ``soft`` one is left unmet where it would ruin a tensor. ``rule`` and
     ``node`` are filled in by whoever collects bounds.
     """
 
@@ -113,7 +113,7 @@ class Bound:
     low: Expression | int | None = None
     high: Expression | int | None = None
     prefer: Expression | None = None
-    soft: bool = False
+    soft: bool = True
     rule: str = ""
     node: str = ""
 

@@ -53,6 +53,12 @@ class ErrorCurve:
         """Sum of squared errors at 2^-position."""
         return self._at(position)[0]
 
+    def known_error(self, position: int) -> float | None:
+        """What ``error`` gives where it costs nothing, for somebody asked for that position before; else None."""
+        if position not in self._known and position not in self.exact:
+            return None
+        return self.error(position)
+
     def zero_point(self, position: int) -> int:
         return self._at(position)[1]
 

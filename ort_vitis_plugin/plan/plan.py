@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Move:
-    """A tensor whose position a rule changed."""
+    """A tensor whose position a rule changed.
+
+    ``costly``: what its error grew by is more than any tensor's error was before, as errors count for the outputs.
+    """
 
     tensor: str
     before: int
     after: int
     rules: tuple[str, ...]
+    costly: bool = False
 
 
 @dataclass
@@ -31,7 +35,9 @@ class Plan:
     """Every tensor that gets a quantize/dequantize pair. Tensors of one group have one set of parameters.
 
     ``fused`` leads from a tensor inside one device operation to the tensor that operation writes; ``removed`` are
-    nodes that saturation replaces; ``bounds`` hold whatever the target.
+    nodes that saturation replaces; ``bounds`` hold whatever the target. ``range_source`` leads from a tensor to the one
+    whose range it takes; ``changes`` says what happened to a tensor once it was planned.
+    ``float_readers`` read what is float as it is.
     """
 
     graph: Graph
@@ -40,6 +46,9 @@ class Plan:
     fused: dict[str, str] = field(default_factory=dict)
     removed: dict[str, NodeProto] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)
+    range_source: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, list[str]] = field(default_factory=dict)
+    float_readers: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[TensorPlan]:
         return iter(self.tensors.values())
@@ -63,6 +72,11 @@ class Plan:
     def of(self, tensor: str) -> TensorPlan | None:
         """The plan that holds the parameters of ``tensor``."""
         return self.tensors.get(self.leader(tensor)) if tensor in self.tensors else None
+
+    def read_by(self, reader: str, tensor: str) -> TensorPlan | None:
+        """The parameters in which the node called ``reader`` reads ``tensor``."""
+        own = self.tensors.get(tensor)
+        return None if own is None else own.converted_for(reader) or self.of(tensor)
 
     def position(self, tensor: str) -> Position:
         """The position of a tensor as a term of a rule."""
@@ -97,6 +111,10 @@ class Plan:
             if name not in self.provider and (position := tensor.position) is not None
         }
 
+    def record(self, tensor: str, change: str) -> None:
+        """Write down what happened to a tensor, for its story in the report."""
+        self.changes.setdefault(tensor, []).append(change)
+
     def copy(self) -> Plan:
         """A plan that can be edited without touching this one (curves are shared: they do not change)."""
         return Plan(
@@ -106,4 +124,7 @@ class Plan:
             dict(self.fused),
             dict(self.removed),
             list(self.bounds),
+            dict(self.range_source),
+            {name: list(changes) for name, changes in self.changes.items()},
+            self.float_readers,
         )

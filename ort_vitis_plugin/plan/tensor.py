@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.positions import position_of, scale_of
+from ..numerics.quantize import along
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..numerics.qtypes import QType
 
 
@@ -52,17 +55,26 @@ class Int32Bias:
 
 @dataclass
 class Conversion:
-    """Some consumers read the tensor in another type (mixed precision): their parameters and names."""
+    """Some consumers read the tensor in another type (mixed precision): their parameters and names.
+
+    ``from_float`` gives them a pair that reads the float tensor, not what the other pair makes of it.
+    """
 
     kind: QType
     scale: NDArray[np.float32]
     zero_point: NDArray[np.int64]
     receivers: frozenset[str] | None = None
+    from_float: bool = False
 
 
 @dataclass
 class TensorPlan:
-    """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``."""
+    """One tensor: its type and parameters. ``scale`` and ``zero_point`` are scalars, or [C] along ``axis``; with
+    ``block_size`` they have the shape of the matrix, each for as many neighbours along ``axis``.
+
+    Without ``states_zero_point`` the written codes are those of a zero point of 0 that is not stored. What
+    ``has_codes`` came with its codes and a node that dequantizes them: nothing is written for it.
+    """
 
     name: str
     role: Role
@@ -74,6 +86,24 @@ class TensorPlan:
     fixed: bool = False
     derived: Int32Bias | None = None
     conversion: Conversion | None = None
+    states_zero_point: bool = True
+    has_codes: bool = False
+    block_size: int = 0
+
+    def spread(self, shape: Sequence[int]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Scale and zero point, shaped to broadcast to values of this shape."""
+        scale, zero = self.scale, self.zero_point
+        if self.block_size and self.axis is not None:
+            rows = np.arange(shape[self.axis]) // self.block_size
+            return scale.take(rows, self.axis), zero.take(rows, self.axis)
+        return along(scale, len(shape), self.axis), along(zero, len(shape), self.axis)
+
+    def converted_for(self, reader: str) -> TensorPlan | None:
+        """The other type's parameters, where the node of that name reads the tensor in another type."""
+        given = self.conversion
+        if given is None or (given.receivers is not None and reader not in given.receivers):
+            return None
+        return TensorPlan(self.name, self.role, given.kind, given.scale, given.zero_point, fixed=True)
 
     @property
     def position(self) -> int | None:

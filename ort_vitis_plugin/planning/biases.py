@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.ledger import Ledger
     from ..selection.masks_and_fills import NotData
-    from .tensor_parameters import TensorParameters
+    from .constants import Constants
 
 
 class Biases:
     """Adds the biases of a plan whose activations and weights are there."""
 
-    def __init__(self, marks: Marks, plan: Plan, parameters: TensorParameters, settings: Call, ledger: Ledger) -> None:
-        self.marks, self.result, self.parameters = marks, plan, parameters
+    def __init__(self, marks: Marks, plan: Plan, constants: Constants, settings: Call, ledger: Ledger) -> None:
+        self.marks, self.result, self.constants = marks, plan, constants
+        self.parameters = constants.parameters
         self.settings, self.ledger = settings, ledger
 
     def plan(self, not_data: NotData) -> None:
@@ -35,19 +36,21 @@ class Biases:
         for name, mark in self.marks.biases.items():
             if not_data.reason(name) is not None:
                 continue
-            x, w = self.result.of(mark.x), self.result.of(mark.w)
+            x, w = self.result.read_by(mark.node, mark.x), self.result.of(mark.w)
             weight = w.kind if w is not None else self.settings.weight
             writer, override = self.parameters.writer, self.parameters.override(name)
-            if not override and writer.has_product_bias(weight):
-                if x is not None and w is not None and x.kind.is_integer:
+            if not override and writer.has_product_bias(weight) and not self._stays_float:
+                if x is not None and w is not None and x.kind.is_integer and not w.block_size:
                     self._int32_bias(name, replace(mark, x=x.name, w=w.name), x, w)
                 continue
             kind = writer.bias_kind(weight)
             if kind is not None or override:
-                kind = self.parameters.kind(override, kind or weight)
-                array = self.parameters.finite(name)
-                planned = self.parameters.of(name, Role.BIAS, kind, None, True, override, array)
-                self.result.tensors[name] = planned
+                self.result.tensors[name] = self.constants.of(name, Role.BIAS, kind or weight)
+
+    @property
+    def _stays_float(self) -> bool:
+        """Whether biases get pairs as weights do: with positions a pair behind weights is one behind biases too."""
+        return bool(self.settings.method.power_of_two and self.settings.options[OrtOptions].add_qdq_pair_to_weight)
 
     def _int32_bias(self, name: str, derived: Int32Bias, x: TensorPlan, w: TensorPlan) -> None:
         array = self.parameters.finite(name)
@@ -56,9 +59,11 @@ class Biases:
         if x.position is not None and w.position is not None:
             highest = int32_bias_positions(array)
             if highest is not None:
-                xpos, wpos = self.result.positions(x.name, w.name)
+                wpos = self.result.position(w.name)
+                is_converted = x is not self.result.of(x.name)
+                total = wpos + (x.position if is_converted else self.result.position(x.name))
                 self.result.bounds.append(
-                    Bound(wpos + xpos, high=highest, prefer=wpos, rule="Int32Bias", node=derived.node)
+                    Bound(total, high=highest, prefer=wpos, soft=False, rule="Int32Bias", node=derived.node)
                 )
         elif not self.settings.options[OrtOptions].qdq_disable_weight_adjust_for_int32_bias:
             self._enlarge(array, derived, x, w)
@@ -77,4 +82,5 @@ class Biases:
             w.scale = np.asarray(w.scale * factor, dtype=np.float32)
             if w.zero_point.any() and w.axis is None:  # the channels of a weight have one zero point
                 w.zero_point = np.clip(np.rint(w.kind.min - low / w.scale), w.kind.min, w.kind.max).astype(np.int64)
+            self.result.record(w.name, f"the scale was enlarged so that the int32 bias of {derived.node} fits")
             self.ledger.report.note(f"the scale of {w.name} was enlarged so that the int32 bias of {derived.node} fits")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 DOMAINS = ("", "ai.onnx", "com.microsoft")
+PER_TENSOR = "{weight} has one scale: onnxruntime runs no list of them at that operand of {node}"
 PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
@@ -100,6 +101,12 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
             return False
         return self.settings.refusal(node) is None
 
+    def handler(self, node: NodeProto) -> Any:
+        """What marks the tensors of a node when ``quantize`` is called; a subclass may bring its own."""
+        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage)
+        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
+        return indexed(cast(Hashable, handler))(self, node)
+
     def calc_graph_quant_params(self) -> dict[str, Any]:
         return {}  # the planner chooses parameters, after marking
 
@@ -146,11 +153,15 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         if self._node.op_type == "MatMul" and not self._holds_columns(tensor_name):
             if known is not None and known.axis is not None:
                 tensor_name = self._own_copy(tensor_name, slice(2))
+            if self.is_valid_quantize_weight(tensor_name):
+                self.settings.note(PER_TENSOR.format(weight=tensor_name, node=self._node.name))
             self.quantize_weight_tensor(tensor_name)
             return
         if not self.is_valid_quantize_weight(tensor_name):
             self.quantize_weight_tensor(tensor_name)
             return
+        if self._node.op_type == "MatMul" and not self.tensor_quant_overrides.has_per_channel_overrides(tensor_name):
+            axis = len(self.graph.shape(tensor_name) or ()) - 1
         if known is not None and known.axis != axis:
             tensor_name = self._own_copy(tensor_name, slice(2))
         self.tensors_to_quantize[tensor_name] = QDQTensorQuantInfo(
@@ -189,22 +200,18 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
     def _marks(self, node: NodeProto) -> bool:
         """Let the handler of the node mark its tensors; whether it marked any."""
         before = len(self.tensors_to_quantize) + len(self.bias_to_quantize)
-        self._handler(node).quantize()
+        self._node = node
+        self.handler(node).quantize()
         return len(self.tensors_to_quantize) + len(self.bias_to_quantize) > before
 
-    def _handler(self, node: NodeProto) -> Any:
-        self._node = node
-        handler = self.settings.catalog.op_quantizer(node.op_type, self.settings.lineage)
-        handler = handler or QDQRegistry.get(node.op_type, QDQOperatorBase)
-        return indexed(cast(Hashable, handler))(self, node)
-
     def _holds_columns(self, tensor_name: str) -> bool:
-        """Whether the MatMul has a scale for each column of the constant: of a matrix on its right.
+        """Whether the MatMul has a scale for each column of the constant: of matrices on its right.
 
-        onnxruntime's kernels take one scale for the left operand, and no list of scales for stacked matrices.
+        onnxruntime's kernels take one scale for the left operand, and no list of zero points for stacked matrices.
         """
         left, right = self._node.input
-        return tensor_name == right != left and len(self.graph.shape(right) or ()) == 2
+        rank = len(self.graph.shape(right) or ())
+        return tensor_name == right != left and (rank == 2 or (rank > 2 and self.settings.weight.is_signed))
 
     def _own_copy(self, tensor_name: str, where: slice) -> str:
         """Give some inputs of the node being marked a constant of their own, where others need other parameters."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..numerics.positions import ZERO_POSITION
 from ..numerics.qtypes import QType, Scaling
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
-from ..plan.affine import softmax_affine, widened
+from ..plan.affine import restricted, softmax_affine, widened
 from ..plan.energy_curve import EnergyCurve, least_error_shares
 from ..plan.error_curve import ErrorCurve
 from ..plugin.methods import TensorFacts
@@ -81,26 +82,38 @@ class TensorParameters:
             return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
         if "scale" in override and "zero_point" in override:
             return self._overridden(name, role, kind, override)
-        method = self.settings.method
+        asked, method = self.settings.options[OrtOptions], self.settings.method
+        if role is Role.ACTIVATION and array is None and sketch is not None and method.power_of_two:
+            if self._is_restricted(kind, symmetric=symmetric):
+                symmetric = sketch.minimum < 0
+            symmetric = symmetric or bool(asked.calib_tensor_range_symmetric and "symmetric" not in override)
         reduce_range = override.get("reduce_range", self.settings.request.reduce_range and role is not Role.ACTIVATION)
         limits = kind.limits(reduce_range=bool(reduce_range))
+        nnapi = self._nnapi_sigmoid(name, role, kind)
+        if nnapi is not None and not override:
+            return nnapi
         flows = role is Role.ACTIVATION and array is None
-        if kind.is_integer and flows and "rmin" not in override and self._is_softmax(name):
+        if kind.is_integer and flows and "rmin" not in override and self._is_quantized_softmax(name):
             return self._softmax(name, kind, limits, symmetric=symmetric)
         if kind.is_integer and method.power_of_two and "rmin" not in override and "rmax" not in override:
             exact = self._exact(name) if array is None and kind == self.settings.activation else {}
             what = (sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
             curve = ErrorCurve(*what) if importance is None else EnergyCurve(*what, importance=importance)
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
-            planned.move(self._position(name, role, curve, array))
+            planned.move(self._wide_enough(self._position(name, role, curve, array), limits))
             return planned
         low, high = self._range(name, role, sketch or Sketch(), array)
         room = least_range(self.graph, self.statistics, name) if flows else None
         if room is not None:
             low, high = min(low, room[0]), max(high, room[1])
+        if flows and asked.calib_tensor_range_symmetric:
+            low, high = min(low, -high), max(high, -low)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
         low, high = widened(low, high, self.settings.options[OrtOptions].minimum_real_range)
-        given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
+        if flows and self._is_restricted(kind, symmetric=symmetric) and not self.writer.power_of_two_scales:
+            given = restricted(low, high, limits)
+        else:
+            given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
 
     def narrow(self, planned: TensorPlan, array: NDArray[Any], importance: NDArray[np.float32]) -> None:
@@ -122,6 +135,26 @@ class TensorParameters:
         parts = 1 if self.writer.power_of_two_scales else 8
         shares = least_error_shares(rows[0], rows[1], planned.scale.reshape(-1), low, high, parts=parts)
         planned.scale = (planned.scale * shares.reshape(planned.scale.shape)).astype(np.float32)
+
+    def _is_restricted(self, kind: QType, *, symmetric: bool) -> bool:
+        asked = self.settings.options[OrtOptions].activation_restricted_asymmetric
+        return bool(asked) and not symmetric and kind.is_integer and kind.bits == 8 and not kind.is_signed
+
+    def _wide_enough(self, position: int, limits: tuple[int, int]) -> int:
+        """The position, or the finest at which all codes span MinimumRealRange."""
+        least = self.settings.options[OrtOptions].minimum_real_range
+        if not least or least <= 0:
+            return position
+        return min(position, math.floor(math.log2((limits[1] - limits[0]) / least)))
+
+    def _nnapi_sigmoid(self, name: str, role: Role, kind: QType) -> TensorPlan | None:
+        """NNAPI demands the scale 1/256, from 0 on, behind a Sigmoid on codes (option extra.Sigmoid.nnapi)."""
+        node = self.graph.producer(name)
+        asked = self.settings.options[OrtOptions].sigmoid_nnapi and self.writer.writes_operators
+        if not asked or role is not Role.ACTIVATION or node is None or node.op_type != "Sigmoid":
+            return None
+        scale, zero = np.asarray(1 / 256, np.float32), np.asarray(kind.min, np.int64)
+        return TensorPlan(name, role, kind, scale, zero, fixed=True) if node.name in self.marks.nodes else None
 
     def _softmax(self, name: str, kind: QType, limits: tuple[int, int], *, symmetric: bool) -> TensorPlan:
         powers = self.settings.method.power_of_two or self.writer.power_of_two_scales
@@ -171,9 +204,11 @@ class TensorParameters:
             raise OptionError(f"TensorQuantOverrides[{name!r}] has the zero point {int(zero)}, outside of {kind}")
         return TensorPlan(name, role, kind, scale, zero, fixed=True)
 
-    def _is_softmax(self, name: str) -> bool:
+    def _is_quantized_softmax(self, name: str) -> bool:
+        """Whether the tensor is written by a Softmax on codes; one that stays float fills no fixed range."""
         node = self.graph.producer(name)
-        return node is not None and self.graph.simulated_node.get(node.name, node).op_type == "Softmax"
+        node = node and self.graph.simulated_node.get(node.name, node)
+        return node is not None and node.op_type == "Softmax" and node.name in self.marks.nodes
 
     def kind(self, override: Override, default: QType) -> QType:
         """The type that the caller states, else ``default``."""
@@ -193,7 +228,11 @@ class TensorParameters:
         return self.range_source.get(name, name) in self.statistics or "scale" in self.override(name)
 
     def finite(self, name: str) -> NDArray[Any]:
-        """The value of a constant, which must be finite."""
+        """The value of a constant, which must be finite.
+
+        Raises:
+            ModelError: it holds NaN or Inf.
+        """
         array = self.graph.array(name)
         assert array is not None
         if not np.isfinite(array).all():

@@ -100,7 +100,10 @@ class Catalog:
         entry = self._winners.get((QuantizedType.__name__, qtypes.type_name(kind)))
         if entry is not None and not isinstance(kind, QType):
             return entry.declaration.kind  # type: ignore[no-any-return]
-        return qtypes.qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
+        name = qtypes.type_name(kind)
+        if name and name not in qtypes.BUILT_IN:
+            left_out.refuse_blocked(self.manager, QuantizedType.__name__, name, f"no plugin here declares {name}")
+        return qtypes.host_qtype(kind, [declared.kind.name for declared in self.all(QuantizedType)])
 
     def lineage(self, target: Target) -> list[str]:
         """The target and those that it is based on, nearest first."""
@@ -149,7 +152,11 @@ class Catalog:
         return [path for library in self.all(CustomOpLibrary) if (path := library.path()) is not None]
 
     def explain(self, name: str) -> list[Entry]:
-        """Entries of that name, the winner first; option keys lead to what declares them."""
+        """Entries of that name, the winner first; option keys lead to what declares them.
+
+        Raises:
+            UnknownNameError: nobody declares the name.
+        """
         found = [entry for entry in self.entries if name in (name_of(entry.key), str(entry.key))]
         found += [
             entry
@@ -276,6 +283,6 @@ def qtype(kind: object) -> QType:
     Raises UnsupportedError for what is none, and names those that are known.
     """
     try:
-        return qtypes.qtype(kind)  # plugins ask for these while they are loaded
+        return qtypes.host_qtype(kind)  # plugins ask for these while they are loaded
     except UnsupportedError:
         return shared_catalog().qtype(kind)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Configuration(Protocol):
-    """What a call asks for; frozen. ``format`` and ``method`` are the declarations that it chose."""
+    """What a call asks for; frozen. ``target``, ``format`` and ``method`` are what it chose."""
 
     @property
     def request(self) -> Request:
@@ -29,6 +29,10 @@ class Configuration(Protocol):
     @property
     def lineage(self) -> list[str]:
         """Names of the target and of those that it is based on, nearest first."""
+
+    @property
+    def target(self) -> Any:
+        """The Target."""
 
     @property
     def format(self) -> Any:
@@ -45,6 +49,10 @@ class Configuration(Protocol):
     @property
     def weight(self) -> QType:
         """The type of weights."""
+
+    @property
+    def kinds(self) -> frozenset[QType]:
+        """All types that the call names for data and weights: its own, and those of parts of the model."""
 
     @property
     def op_types(self) -> frozenset[str]:

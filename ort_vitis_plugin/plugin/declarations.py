@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -43,9 +46,11 @@ class Target:
     ``base`` names a target whose operators, rules and transforms hold here too; ``op_types`` the op types
     quantized by default (None: onnxruntime's); ``computes`` says in which types the device computes: where it does
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
-    ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32; ``check`` raises
+    ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32;
+    ``own_parameters`` names scales and zero points after the tensor of their pair, also where another's hold: compilers
+    look them up by it; ``check`` raises
     UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can).
+    can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
     """
 
     name: str
@@ -55,8 +60,10 @@ class Target:
     op_types: frozenset[str] | None = None
     computes: Callable[[QType], bool] | None = None
     bias_as_weight: bool = False
+    own_parameters: bool = False
     check: Callable[[Configuration], None] | None = None
     placement: Callable[[Graph, NodeProto], str | None] | None = None
+    keeps_opset: bool = False
 
     @property
     def key(self) -> str:
@@ -82,7 +89,8 @@ class Preset:
 class Format:
     """How quantized tensors are written: ``writer`` is a PairWriter; ``accepts`` tells types apart.
 
-    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark.
+    ``marker`` is a Marker subclass, where other tensors are quantized than onnxruntime's handlers mark. ``check``
+    raises UnsupportedError for what cannot be written, before any work.
     """
 
     key: object
@@ -90,6 +98,7 @@ class Format:
     writer: type[PairWriter]
     accepts: Callable[[QType], bool]
     marker: type[Any] | None = None
+    check: Callable[[Configuration], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +147,14 @@ class Transform:
 
 @dataclass(frozen=True)
 class StaysFloat:
-    """Nodes and tensors that codes would ruin, each with the reason that the report gives."""
+    """Nodes and tensors that codes would ruin, each with the reason that the report gives.
+
+    ``readers`` are nodes that stay float and read what is float before it is rounded for others.
+    """
 
     nodes: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
+    readers: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -273,6 +286,20 @@ class CustomOpLibrary:
     path: Callable[[], str | None]
 
 
+@dataclass(frozen=True)
+class OpFunctions:
+    """Operators of a plugin's own, by (domain, op type), and what defines them.
+
+    ``add(model)`` gives the model, in place, a model-local function for each of them that it uses, so that it runs
+    where no library has a kernel; models that are written get them, and models of others that come without.
+    """
+
+    key: str
+    doc: str
+    ops: frozenset[tuple[str, str]]
+    add: Callable[[ModelProto], None]
+
+
 Declaration = (
     type[OptionGroup]
     | Target
@@ -294,6 +321,7 @@ Declaration = (
     | Fusion
     | ScaleFormat
     | CustomOpLibrary
+    | OpFunctions
 )
 
 
@@ -301,8 +329,19 @@ def _takes_context(function: Callable[..., Any]) -> bool:
     return len(inspect.signature(function).parameters) > 1
 
 
+def documentation(function: Callable[..., Any]) -> str:
+    """A function's docstring; ``python -OO`` drops it, and then it comes from the source."""
+    if (known := inspect.getdoc(function)) is not None:
+        return known
+    with suppress(OSError, TypeError, SyntaxError):
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        if isinstance(tree, ast.FunctionDef):
+            return ast.get_docstring(tree) or ""
+    return ""
+
+
 def _first_line(function: Callable[..., Any]) -> str:
-    return (inspect.getdoc(function) or function.__name__).splitlines()[0]
+    return (documentation(function) or function.__name__).splitlines()[0]
 
 
 def transform(

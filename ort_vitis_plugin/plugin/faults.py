@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
+from numbers import Integral
 from types import FunctionType
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 from onnx import ModelProto
 
@@ -20,10 +21,11 @@ T = TypeVar("T")
 
 # What a declaration's functions and the hooks give: the type, and the word for it. Others may give anything.
 RESULTS: Mapping[tuple[str, str], tuple[Any, str]] = {
-    ("Transform", "apply"): (SupportsIndex, "the number of rewrites"),
+    ("Transform", "apply"): (Integral, "the number of rewrites"),
     ("ModelTransform", "apply"): (ModelProto, "a ModelProto"),
-    ("Correction", "apply"): (SupportsIndex, "the number of changes"),
+    ("Correction", "apply"): (Integral, "the number of changes"),
     ("CustomOpLibrary", "path"): (str | None, "a path or None"),
+    ("OpFunctions", "add"): (type(None), "nothing: it changes the model"),
     ("Namespace", "provider"): (Mapping, "a mapping from names"),
     ("Target", "placement"): (str | None, "a reason or None"),
     ("hook", "vitis_configure"): (Request | None, "a Request or None"),

@@ -21,8 +21,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def vitis_declare() -> Iterable[Declaration]:
-    """Yield option groups, targets, presets, formats, methods, op quantizers, transforms, rules, corrections,
-    fusions, namespaces, libraries.
+    """Yield option groups, targets, presets, types, formats, methods, op quantizers, transforms, rules of what stays
+    float, corrections, hardware rules, fusions, scale formats, namespaces, libraries.
 
     Asked once per plugin manager, on first use. Of equal keys the first in pluggy's call order wins.
     """

@@ -19,10 +19,12 @@ from . import hookspecs
 BUNDLED = (
     "ort_vitis_upstream",
     "ort_vitis_formats",
+    "ort_vitis_block",
     "ort_vitis_pow2",
     "ort_vitis_prepare",
     "ort_vitis_ipu",
     "ort_vitis_finetune",
+    "ort_vitis_torch",
 )
 BLOCK = "ORT_VITIS_BLOCK"
 
@@ -136,7 +138,11 @@ def distribution_of(manager: pluggy.PluginManager, plugin: str) -> str | None:
 
 
 def bundled_plugin(name: str) -> object:
-    """The module of a bundled plugin, installed or beside the host in a source checkout."""
+    """The module of a bundled plugin, installed or beside the host in a source checkout.
+
+    Raises:
+        PluginError: it is not there.
+    """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

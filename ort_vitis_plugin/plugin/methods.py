@@ -82,7 +82,11 @@ class Method:
         return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
     def position_of(self, curve: ErrorCurve, tensor: TensorFacts) -> int:
-        """p of the step 2^-p."""
+        """p of the step 2^-p.
+
+        Raises:
+            UnsupportedError: the method gives float scales.
+        """
         raise UnsupportedError(f"{self.key} gives ranges, no power-of-two positions; use a method of PowerOfTwoMethod")
 
     def _checked(self, found: object, tensor: TensorFacts) -> Range:
@@ -146,6 +150,11 @@ class PositionMethod(Method):
         return None if self.collector is None else self.collector(configuration)
 
     def position_of(self, curve: ErrorCurve, tensor: TensorFacts) -> int:
+        """p of the step 2^-p, as the method chooses it.
+
+        Raises:
+            PluginError: the method gives something else than a position.
+        """
         found = self.choose(curve, tensor)
         if isinstance(found, bool) or not hasattr(found, "__index__"):
             raise PluginError(f"method {self.key} gives {found!r} for {tensor.name}, not a position")

@@ -4,23 +4,32 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..numerics.qtypes import QType
 from ..plugin import hookspecs
 from ..plugin.catalog import Catalog
-from ..plugin.declarations import Adjuster, Format, Fusion, ModelTransform, Preset, Stage, Target
+from ..plugin.declarations import (
+    Adjuster,
+    Format,
+    Fusion,
+    ModelTransform,
+    Preset,
+    QuantizedType,
+    Stage,
+    Target,
+    documentation,
+)
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method
 from .manual import rows
 
-README = "README.md"
-
-_BLOCK = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
+# Writes the Markdown of one block, from what is declared and from the checkout.
+Block = Callable[[Catalog, Path], str]
 
 
 def markdown(headings: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
@@ -38,7 +47,7 @@ def _code(value: object) -> str:
     return f"`{value}`" if str(value) else ""
 
 
-def options(catalog: Catalog, root: Path) -> str:
+def option_table(catalog: Catalog, root: Path) -> str:
     """Every key of extra_options."""
     return markdown(
         ("key", "type", "default", "needs", "what it does"),
@@ -55,7 +64,7 @@ def options(catalog: Catalog, root: Path) -> str:
     )
 
 
-def transforms(catalog: Catalog, root: Path) -> str:
+def transform_table(catalog: Catalog, root: Path) -> str:
     """Rewrites of the float graph by stage, in the order in which they run."""
     lines: list[tuple[str, ...]] = [("load", _code(step.key), "", "", step.doc) for step in catalog.all(ModelTransform)]
     names = [target.name for target in catalog.all(Target)]
@@ -66,7 +75,7 @@ def transforms(catalog: Catalog, root: Path) -> str:
     return markdown(("stage", "step", "target", "default", "what it does"), lines)
 
 
-def rules(catalog: Catalog, root: Path) -> str:
+def rule_table(catalog: Catalog, root: Path) -> str:
     """Hardware rules and fused pairs."""
     lines = [
         (_code(rule.key), _code(rule.target or ""), ", ".join(sorted(rule.ops)), rule.doc)
@@ -88,14 +97,24 @@ def _short(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def formats(catalog: Catalog, root: Path) -> str:
+def format_table(catalog: Catalog, root: Path) -> str:
     """How quantized tensors are written."""
     return markdown(
         ("format", "what is written"), ((_code(full_name(entry.key)), entry.doc) for entry in catalog.all(Format))
     )
 
 
-def methods(catalog: Catalog, root: Path) -> str:
+def type_table(catalog: Catalog, root: Path) -> str:
+    """Types of codes that plugins declare, beside the integers and half floats of the host."""
+    lines = ((_code(entry.key), entry.doc, _writers(catalog, entry.kind)) for entry in catalog.all(QuantizedType))
+    return markdown(("type", "what it is", "formats"), lines)
+
+
+def _writers(catalog: Catalog, kind: QType) -> str:
+    return ", ".join(_code(full_name(entry.key)) for entry in catalog.all(Format) if entry.accepts(kind))
+
+
+def method_table(catalog: Catalog, root: Path) -> str:
     """Calibration methods."""
     return markdown(
         ("method", "scales", "what it does"),
@@ -106,7 +125,7 @@ def methods(catalog: Catalog, root: Path) -> str:
     )
 
 
-def targets(catalog: Catalog, root: Path) -> str:
+def target_table(catalog: Catalog, root: Path) -> str:
     """Devices, with what each sets where the call leaves it alone."""
     return markdown(
         ("target", "device", "defaults"),
@@ -114,7 +133,7 @@ def targets(catalog: Catalog, root: Path) -> str:
     )
 
 
-def presets(catalog: Catalog, root: Path) -> str:
+def preset_table(catalog: Catalog, root: Path) -> str:
     """Named configurations."""
     return markdown(
         ("preset", "what it is for", "what it sets"),
@@ -131,7 +150,7 @@ def _settings(values: Any) -> str:
     )
 
 
-def hooks(catalog: Catalog, root: Path) -> str:
+def hook_table(catalog: Catalog, root: Path) -> str:
     """The hooks of a plugin."""
     found = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
     return markdown(
@@ -141,10 +160,10 @@ def hooks(catalog: Catalog, root: Path) -> str:
 
 
 def _whole(function: Callable[..., Any]) -> str:
-    return " ".join((inspect.getdoc(function) or "").split())
+    return " ".join(documentation(function).split())
 
 
-def manual(catalog: Catalog, root: Path) -> str:
+def manual_table(catalog: Catalog, root: Path) -> str:
     """The manual's arguments and options, each with its default and the tests that prove it."""
     lines = []
     for row in rows(catalog, root):
@@ -155,23 +174,24 @@ def manual(catalog: Catalog, root: Path) -> str:
     return markdown(("name", "documented default", "default here", "proved by"), lines)
 
 
-def example(catalog: Catalog, root: Path) -> str:
+def example_source(catalog: Catalog, root: Path) -> str:
     """The foreign plugin that the tests install and run."""
     source = (root / "tests" / "example_plugin" / "ort_vitis_tiny_chip.py").read_text(encoding="utf-8")
     return f"```python\n{source}```\n"
 
 
-BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
-    "targets": targets,
-    "presets": presets,
-    "formats": formats,
-    "methods": methods,
-    "options": options,
-    "transforms": transforms,
-    "rules": rules,
-    "hooks": hooks,
-    "example": example,
-    "manual": manual,
+BLOCKS: dict[str, Block] = {
+    "targets": target_table,
+    "presets": preset_table,
+    "formats": format_table,
+    "types": type_table,
+    "methods": method_table,
+    "options": option_table,
+    "transforms": transform_table,
+    "rules": rule_table,
+    "hooks": hook_table,
+    "example": example_source,
+    "manual": manual_table,
 }
 
 
@@ -179,28 +199,3 @@ BLOCKS: dict[str, Callable[[Catalog, Path], str]] = {
 def bundled_catalog() -> Catalog:
     """What this package brings, without the plugins that happen to be installed here."""
     return Catalog(new_manager(entry_points=False))
-
-
-def rendered(text: str, root: Path) -> str:
-    """The text with every block between markers written anew."""
-
-    def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match['name']](bundled_catalog(), root)}{match[3]}"
-
-    return _BLOCK.sub(block, text)
-
-
-def stale_blocks(root: Path) -> list[str]:
-    """Names of the blocks that are not as they would be written, or not there."""
-    text = (root / README).read_text(encoding="utf-8")
-    there = {match["name"]: match[0] for match in _BLOCK.finditer(text)}
-    fresh = {match["name"]: match[0] for match in _BLOCK.finditer(rendered(text, root))}
-    return [name for name in BLOCKS if name not in there or there[name] != fresh[name]]
-
-
-def write_blocks(root: Path) -> list[str]:
-    """Write every block of README.md; the names of those that changed."""
-    stale = stale_blocks(root)
-    file = root / README
-    file.write_text(rendered(file.read_text(encoding="utf-8"), root), encoding="utf-8")
-    return stale

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..graph import Skip
     from ..plan import Move
+    from .tensor_story import TensorStory
 
 
 @dataclass
 class Findings:
     """Filled stage by stage. ``sqnr`` maps outputs to decibels against float, ``fused`` to those of a default session,
-    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons."""
+    ``integer_kernel_loss`` to those that its integer kernels lose on this CPU; ``left_float`` maps nodes to reasons,
+    ``objections`` outputs to why the result is bad, ``tensors`` names to where their parameters came from. With
+    ``random_data`` all that was measured on random samples."""
 
     configuration: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, int] = field(default_factory=dict)
@@ -24,6 +27,7 @@ class Findings:
     patterns: dict[str, list[str]] = field(default_factory=dict)
     quantized: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, TensorStory] = field(default_factory=dict)
     left_float: dict[str, str] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -34,6 +38,8 @@ class Findings:
     sqnr: dict[str, float] = field(default_factory=dict)
     fused: dict[str, float] = field(default_factory=dict)
     integer_kernel_loss: dict[str, float] = field(default_factory=dict)
+    objections: dict[str, str] = field(default_factory=dict)
+    random_data: bool = False
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     float_bytes: int = 0
@@ -50,13 +56,14 @@ class Findings:
             self.note(text)
         for stage, seconds in first.seconds.items():
             self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
-        self.float_bytes = first.float_bytes
+        self.float_bytes, self.random_data = first.float_bytes, first.random_data
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; infinite decibels become None."""
         data = asdict(self)
         for key in ("sqnr", "fused", "integer_kernel_loss"):
             data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
+        data["tensors"] = {name: story.as_dict() for name, story in self.tensors.items()}
         return data
 
     def to_json(self) -> str:

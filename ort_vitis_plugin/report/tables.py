@@ -83,9 +83,12 @@ def tables(report: Findings) -> Iterator[Table]:
     if report.placement:
         yield cause_table("Not for the device", causes(report.placement, report.open_shapes))
     if report.sqnr:
-        yield table(
-            "Against float", ("output", "#SQNR"), ((name, f"{value:.1f} dB") for name, value in report.sqnr.items())
-        )
+        title = "Against float, on random data" if report.random_data else "Against float"
+        rows = ((name, f"{value:.1f} dB", report.objections.get(name, "")) for name, value in report.sqnr.items())
+        if report.objections:
+            yield table(title, ("output", "#SQNR", "bad because"), rows)
+        else:
+            yield table(title, ("output", "#SQNR"), (row[:2] for row in rows))
 
 
 def show(report: Findings, console: Console | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..onnx_io.sessions import AS_WRITTEN, FAITHFUL, open_session, register_all
 from ..options.host_options import CallOptions
 from .ledger import Ledger
+from .no_effect import warn_without_effect
 from .renames import ENDS, OVERRIDES, followed_options, override_names
 from .settings import Settings, settings_of
 
@@ -46,6 +47,7 @@ class Call:
     def of(cls, request: Request, catalog: Catalog) -> Call:
         """A call at its beginning."""
         settings = settings_of(request, catalog)
+        warn_without_effect(settings)
         return cls(settings, Ledger.opened(settings))
 
     # ------------------------------------------------------------------ what was asked for, by the names of now
@@ -99,6 +101,11 @@ class Call:
     @property
     def weight(self) -> QType:
         return self.settings.weight
+
+    @property
+    def kinds(self) -> frozenset[QType]:
+        """All types that the call names for data and weights."""
+        return self.settings.kinds
 
     @property
     def op_types(self) -> frozenset[str]:

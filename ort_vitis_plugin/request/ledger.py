@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ledger:
-    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``stand_ins``
-    holds op types that a step put in the place of selected ones, ``renames`` what nodes and tensors are called now,
-    ``libraries`` paths of custom-op libraries; ``satisfied`` says that the recipe has nothing left to gain."""
+    """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors;
+    ``float_readers`` read what is float before it is rounded for others; ``stand_ins`` holds op types that a
+    step put in the place of selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of
+    custom-op libraries; ``satisfied`` says that the recipe has nothing left to gain."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
     excluded: dict[str, str] = field(default_factory=dict)
     float_tensors: dict[str, str] = field(default_factory=dict)
+    float_readers: set[str] = field(default_factory=set)
     stand_ins: set[str] = field(default_factory=set)
     samples: Samples | None = None
     statistics: Statistics | None = None

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, PluginError, UnknownNameError, UnsupportedError
 from ..numerics.qtypes import QType
 from ..options import options as option_parser
 from ..options.host_options import CallOptions
+from ..options.options import is_same
 from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
+from .mixed_types import TypePair, mixed_types
+from .weight_blocks import WeightBlocks, weight_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..options.options import Option, Options
     from ..options.request import Request
     from ..plugin.catalog import Catalog
@@ -37,6 +42,36 @@ class Settings:
     activation: QType
     weight: QType
     op_types: frozenset[str]
+    mixed: Mapping[str, TypePair] = field(default_factory=dict)
+    weight_blocks: WeightBlocks | None = None
+
+    @property
+    def weights_alone(self) -> bool:
+        """Whether only weights are to be stored in few bits: no type was asked for data."""
+        return self.weight_blocks is not None and "activation_type" in self.request.default and not self.mixed
+
+    @property
+    def kinds(self) -> frozenset[QType]:
+        """All types that the call names for data and weights: its own, and those of parts of the model."""
+        pairs = [TypePair(self.activation, self.weight), *self.mixed.values()]
+        return frozenset(kind for pair in pairs for kind in (pair.activation, pair.weight))
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether any type of activations has parameters that follow from what the model computes."""
+        if self.weights_alone:
+            return False
+        kinds = [self.activation, *(types.activation for types in self.mixed.values()), *self._override_types()]
+        return any(kind.has_parameters for kind in kinds)
+
+    def _override_types(self) -> Iterator[QType]:
+        """The types that TensorQuantOverrides names; what it has in another form is for others to refuse."""
+        overrides = self.options[OrtOptions].tensor_quant_overrides
+        for stated in (overrides or {}).values():
+            for entry in stated if isinstance(stated, (list, tuple)) else ():
+                for part in (entry, entry.get("convert")) if isinstance(entry, Mapping) else ():
+                    if isinstance(part, Mapping) and "quant_type" in part:
+                        yield self.catalog.qtype(part["quant_type"])
 
     @property
     def call(self) -> CallOptions:
@@ -81,6 +116,8 @@ class Settings:
             "method": str(self.method.key),
             "activation_type": str(self.activation),
             "weight_type": str(self.weight),
+            **({"weights": str(self.weight_blocks)} if self.weight_blocks is not None else {}),
+            **{f"types of {key}": f"{types.activation}, {types.weight}" for key, types in self.mixed.items()},
         }
 
 
@@ -94,7 +131,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
         OptionError: two values contradict each other.
         UnsupportedError: a type does not exist.
     """
-    request = _with_preset(_configured(request, catalog), catalog)
+    request = _with_preset(_with_types(_configured(request, catalog), catalog), catalog)
     target = catalog.target(_target_name(request.given))
     lineage = catalog.lineage(target)
     defaults: dict[str, object] = {}
@@ -105,20 +142,58 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     catalog.check_given(request.given)
     options = option_parser.parse(catalog.options, request.given, defaults)
     call = options[CallOptions]
+    quant_format = catalog.format(call.format if call.format is not None else request.quant_format)
+    base = TypePair(
+        _kind(catalog, "activation_type", request.activation_type), _kind(catalog, "weight_type", request.weight_type)
+    )
+    if not quant_format.writer.has_zero_points and not options.given("ActivationSymmetric"):
+        options = options.changed({"ActivationSymmetric": True})
     settings = Settings(
         request=request,
         catalog=catalog,
         target=target,
         lineage=lineage,
         options=options,
-        format=catalog.format(call.format if call.format is not None else request.quant_format),
+        format=quant_format,
         method=catalog.method(call.method if call.method is not None else request.calibrate_method),
-        activation=_kind(catalog, "activation_type", request.activation_type),
-        weight=_kind(catalog, "weight_type", request.weight_type),
+        activation=base.activation,
+        weight=base.weight,
         op_types=frozenset(request.op_types) or _default_op_types(catalog, lineage),
+        mixed=mixed_types(call.mixed_types, base, catalog),
+        weight_blocks=weight_blocks(call.weight_only),
     )
     catalog.check_used(lineage, (settings.format, settings.method), request.given)
     return settings
+
+
+def held_by_target(request: Request, catalog: Catalog) -> tuple[Target | None, dict[str, object]]:
+    """The target that a request names, itself or by its preset, and the options that target and preset set.
+
+    Raises:
+        UnknownNameError: target or preset is nobody's.
+    """
+    chosen = _with_preset(request, catalog)
+    if all(chosen.given.get(key) in (None, False) for key in ("Target", "EnableDPU")):
+        return None, {}
+    target = catalog.target(_target_name(chosen.given))
+    held: dict[str, object] = {}
+    for name in reversed(catalog.lineage(target)):
+        held.update(catalog.target(name).defaults)
+    preset = request.given.get("Preset")
+    if isinstance(preset, str):
+        held.update(catalog.preset(preset).recipe)
+    return target, held
+
+
+def _with_types(request: Request, catalog: Catalog) -> Request:
+    """The request with the types that its options name."""
+    named = {
+        argument: value
+        for key, value in request.given.items()
+        for argument, option in (("activation_type", "ActivationType"), ("weight_type", "WeightType"))
+        if value is not None and option_parser.resolve(key, catalog.options) == option
+    }
+    return replace(request, **named, default=request.default - named.keys())  # type: ignore[arg-type]
 
 
 def _default_op_types(catalog: Catalog, lineage: list[str]) -> frozenset[str]:
@@ -176,7 +251,7 @@ def _kind(catalog: Catalog, argument: str, value: object) -> QType:
 
 
 def _target_name(given: Mapping[str, object]) -> str:
-    target, enable_dpu = given.get("Target"), given.get("EnableDPU")
+    target, enable_dpu = given.get("Target"), is_same(given.get("EnableDPU"), True)
     if target is not None and not isinstance(target, str):
         raise UnknownNameError(f"Target takes the name of a target, not {target!r}")
     if enable_dpu and target is not None and target != "ipu_cnn":

@@ -56,7 +56,9 @@ def keep_divisors(plan: Plan, statistics: Statistics, note: Callable[[str], None
         del plan.tensors[name]
         for other in [other for other, provider in plan.provider.items() if name in (other, provider)]:
             del plan.provider[other]
-        note(REASON.format(name=name, least=least, node=node.name, op_type=node.op_type))
+        why = REASON.format(name=name, least=least, node=node.name, op_type=node.op_type)
+        plan.record(name, why)
+        note(why)
 
 
 class _Divisors:

@@ -36,7 +36,11 @@ def resolve_nodes(graph: Graph, call: Call) -> None:
     existing = {node.name for node in (*graph, *inner) if node.name}
     given = {argument: tuple(getattr(call.request, argument)) for argument in SELECTIONS}
     # Each once, by the first argument that lists it: it means the same nodes in both.
-    texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument]}
+    texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument] if text}
+    if any("" in names for names in given.values()):  # onnxruntime compares names, so '' is every node without one
+        unnamed = [node for node in graph if not node.name]
+        _name_nodes(graph)
+        graph.renames.node("", *(node.name for node in unnamed))
     found = {text: parsed(text, existing, argument) for text, argument in texts.items()}
     patterns = {text: pattern for text, pattern in found.items() if pattern is not None}
     if patterns:

@@ -23,6 +23,9 @@ def select(graph: Graph, call: Call, earlier: Iterable[str] = ()) -> None:
     """Check every name of the request against the graph; record what input_nodes and output_nodes leave float.
 
     ``earlier`` are the nodes before normalization: where it folded or removed one, nothing is left to select.
+
+    Raises:
+        UnknownNameError: the model has no such node or op type.
     """
     by_name = {node.name: node for node in graph}
     request, options = call.request, call.call

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 
-def leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
+def apply_leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
     """Ask one rule; returns how many nodes and tensors it takes out of what the request selects."""
     graph.step = rule.key
     found = rule.select(graph, call)
@@ -21,6 +21,7 @@ def leave_float(call: Call, graph: Graph, rule: LeaveFloat) -> int:
         call.leave_float(node, found.nodes[node.name])
     tensors = {name: why for name, why in found.tensors.items() if name not in call.ledger.float_tensors}
     call.ledger.float_tensors.update(tensors)
+    call.ledger.float_readers.update(found.readers)
     count = len(taken) + len(tensors)
     if count:
         call.report.transforms[rule.key] = call.report.transforms.get(rule.key, 0) + count
@@ -31,4 +32,4 @@ def leave_float_inside(call: Call, body: Graph) -> None:
     """Ask all rules about the body of an If, Loop or Scan, of which calibration knows the tensors."""
     for rule in call.catalog.leave_float(call.lineage):
         if call.enabled(rule):
-            leave_float(call, body, rule)
+            apply_leave_float(call, body, rule)

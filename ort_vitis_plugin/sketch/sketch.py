@@ -87,6 +87,10 @@ class Sketch(Tally):
         steps = np.ldexp(1.0, -np.asarray(positions, np.int64).reshape(-1))
         return np.array([binned_error(view, step, low, high) for step in steps])
 
+    def error_of_step(self, step: float, qmin: int, qmax: int, zero_point: int = 0) -> float:
+        """The same for one step of any size, x / step rounded to codes."""
+        return binned_error(self.view, step, qmin - zero_point, qmax - zero_point)
+
     def contenders(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> list[int]:
         """The positions among which the best one is: one if that is certain, else a few for ``direct_errors``."""
         at = np.asarray(positions, np.int64).reshape(-1)
@@ -95,7 +99,11 @@ class Sketch(Tally):
         return [int(at[errors.argmin()])] if exact[near].all() else [int(position) for position in at[near]]
 
     def percentile(self, q: float, *, absolute: bool = False) -> tuple[float, float]:
-        """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent."""
+        """The range of the middle ``q`` percent of values; ``absolute``: [-t, t] with |x| <= t for ``q`` percent.
+
+        Raises:
+            CalibrationError: ``q`` lies outside of 0 to 100.
+        """
         if not 0 <= q <= 100:
             raise CalibrationError(f"a percentile lies between 0 and 100, not at {q}")
         if not self.count:
@@ -148,6 +156,9 @@ class Sketch(Tally):
         """The symmetric threshold whose clipped, coarse histogram diverges least (Kullback-Leibler) from the fine one.
 
         ``bins`` intervals over [-abs_max, abs_max] are compared with ``quantized_bins`` of them; within the extremes.
+
+        Raises:
+            CalibrationError: the numbers of bins cannot be.
         """
         if bins % 2 or not 2 <= quantized_bins <= bins:
             raise CalibrationError(

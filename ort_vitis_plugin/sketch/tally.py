@@ -169,7 +169,11 @@ class Tally:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The sketch that ``to_bytes`` wrote."""
+        """The sketch that ``to_bytes`` wrote.
+
+        Raises:
+            CalibrationError: the bytes are of another version, or broken.
+        """
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise CalibrationError("these bytes are not a sketch")
         _, version, size, nans, infinities, minimum, maximum, squares = _HEADER.unpack_from(data)

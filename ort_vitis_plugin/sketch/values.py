@@ -12,7 +12,11 @@ from ..errors import CalibrationError
 
 
 def floats(values: NDArray[Any]) -> NDArray[Any]:
-    """The array in one piece and native byte order; only floating-point arrays are taken."""
+    """The array in one piece and native byte order; only floating-point arrays are taken.
+
+    Raises:
+        CalibrationError: it holds no floats.
+    """
     array = np.asarray(values)
     if array.dtype.name not in ("float16", "bfloat16", "float32", "float64"):
         raise CalibrationError(f"a sketch takes float16, bfloat16, float32 or float64 values, not {array.dtype}")

@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ..plan import Bound, Combination, Position
-from .component import Costs, Part
+from .component import Component, Costs
 from .greedy_repair import sequential_moves
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Search:
             for part in self.parts(active):
                 if part not in solved:
                     solved.add(part)
-                    self.solve_part(part)
+                    self.solve_component(part)
             broken = {
                 index
                 for index, bound in enumerate(self.bounds)
@@ -121,16 +121,16 @@ class Search:
             parts[linked.find(self.equal.find(self.free[index][0]))].append(index)
         return [frozenset(part) for part in parts.values()]
 
-    def solve_part(self, indexes: frozenset[int]) -> None:
+    def solve_component(self, indexes: frozenset[int]) -> None:
         """Place the tensors of these bounds. What is tied moves as one, unless the bounds cannot all hold."""
         names = {self.equal.find(name) for index in indexes for name in self.free[index]}
         groups = [self.members[name] for name in sorted(names)]
-        self.positions.update(self.part(indexes - self.equalities, groups).solve())
+        self.positions.update(self.component(indexes - self.equalities, groups).solve())
         if any(self.bounds[index].excess(self.positions) for index in indexes):
             singles = [[name] for group in groups for name in group]
             ties = {index for (name,) in singles for index in self.touching[name] if index in self.equalities}
-            self.positions.update(self.part(indexes | ties, singles).solve())
+            self.positions.update(self.component(indexes | ties, singles).solve())
 
-    def part(self, indexes: Iterable[int], groups: list[list[str]]) -> Part:
+    def component(self, indexes: Iterable[int], groups: list[list[str]]) -> Component:
         bounds = [self.bounds[index] for index in sorted(indexes)]
-        return Part(self.start, self.hint, self.costs, bounds, groups)
+        return Component(self.start, self.hint, self.costs, bounds, groups)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..plan import Bound, Move, Plan
-from .error_weight import effect
+from .error_weight import ErrorWeights
 from .relaxed_rules import in_the_way
 from .solve import solve
 
@@ -21,9 +22,9 @@ def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[s
     kept = list(bounds)
     positions = solve(start, costs, fixed, kept).positions
     while given_up := in_the_way(start, positions, costs, kept):
-        kept = [bound for bound in kept if (bound.rule, bound.node) not in given_up]
+        kept = [bound for bound in kept if not bound.soft or (bound.rule, bound.node) not in given_up]
         positions = solve(start, costs, fixed, kept).positions
-    moves = _moves(start, positions, kept)
+    moves = [replace(move, costly=_is_costly(move, start, costs)) for move in _moves(start, positions, kept)]
     for move in moves:
         plan.tensors[move.tensor].move(move.after)
     return moves, [bound.describe(positions) for bound in bounds if bound.excess(positions)]
@@ -33,13 +34,14 @@ def _costs(plan: Plan, start: Mapping[str, int]) -> tuple[dict[str, Callable[[in
     """The summed relative error of each group by its effect, and the groups with a fixed member."""
     errors: dict[str, list[Callable[[int], float]]] = {}
     fixed = set()
+    weights = ErrorWeights(plan)
     for tensor in plan:
         leader = plan.leader(tensor.name)
         if leader in start:
             if tensor.fixed:
                 fixed.add(leader)
             if tensor.curve is not None:
-                errors.setdefault(leader, []).append(_weighted(tensor.curve.error, effect(plan, tensor)))
+                errors.setdefault(leader, []).append(_weighted(tensor.curve.error, weights.of(tensor.name)))
     return {leader: _summed(parts) for leader, parts in errors.items()}, fixed
 
 
@@ -49,6 +51,14 @@ def _weighted(error: Callable[[int], float], factor: float) -> Callable[[int], f
 
 def _summed(errors: list[Callable[[int], float]]) -> Callable[[int], float]:
     return lambda position: sum(error(position) for error in errors)
+
+
+def _is_costly(move: Move, start: Mapping[str, int], costs: Mapping[str, Callable[[int], float]]) -> bool:
+    cost = costs.get(move.tensor)
+    if cost is None:
+        return False
+    worst = max(other(start[name]) for name, other in costs.items())
+    return cost(move.after) - cost(move.before) > worst
 
 
 def _moves(before: Mapping[str, int], after: Mapping[str, int], bounds: Sequence[Bound]) -> list[Move]:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     from ..plan import Bound
 
+# Choices: tests/ort_vitis_plugin/solver/test_solve.py compares with an exhaustive search, bench_solver.py times them.
 MARGIN = 2  # positions that are tried beyond those that satisfy a bound at once
 REACH = 12  # how far from there a small part is searched for other valleys of its curves
-SMALL = 64
+SMALL = 64  # groups; a larger part is not searched for other valleys
 RIDGE = 4  # how many positions in a row must cost too much for the search to end there
 _ROUNDING = 1 + 1e-9
 
@@ -51,7 +52,7 @@ class Costs:
         return self.known[name, position]
 
 
-class Part:
+class Component:
     """The groups of tensors that some bounds touch; a group has one position."""
 
     def __init__(

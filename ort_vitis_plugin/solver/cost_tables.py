@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 
 
-def evaluate(expression: Expression, grid: Mapping[str, Integers]) -> Integers | None:
+def on_grid(expression: Expression, grid: Mapping[str, Integers]) -> Integers | None:
     """What ``expression.value`` gives, for arrays of positions that broadcast against each other."""
     if isinstance(expression, Position):
         return None if expression.name is None else grid.get(expression.name)
     if isinstance(expression, Constant):
         return np.asarray(expression.number)
     if isinstance(expression, Combination):
-        left, right = evaluate(expression.left, grid), evaluate(expression.right, grid)
+        left, right = on_grid(expression.left, grid), on_grid(expression.right, grid)
         return None if left is None or right is None else left + expression.sign * right
     if isinstance(expression, Extreme) and expression.pick in (min, max):
-        known = [value for part in expression.parts if (value := evaluate(part, grid)) is not None]
+        known = [value for part in expression.parts if (value := on_grid(part, grid)) is not None]
         return reduce(np.minimum if expression.pick is min else np.maximum, known) if known else None
     return _one_by_one(expression, grid)
 
@@ -43,7 +43,7 @@ def _one_by_one(expression: Expression, grid: Mapping[str, Integers]) -> Integer
 
 def excess(bound: Bound, grid: Mapping[str, Integers]) -> Integers:
     """The magnitude of ``bound.excess``, for arrays of positions."""
-    value = evaluate(bound.expression, grid)
+    value = on_grid(bound.expression, grid)
     low, high = _limit(bound.low, grid), _limit(bound.high, grid)
     below = 0 if value is None or low is None else np.maximum(low - value, 0)
     above = 0 if value is None or high is None else np.maximum(value - high, 0)
@@ -53,5 +53,5 @@ def excess(bound: Bound, grid: Mapping[str, Integers]) -> Integers:
 
 def _limit(limit: Expression | int | None, grid: Mapping[str, Integers]) -> Integers | None:
     if isinstance(limit, Expression):
-        return evaluate(limit, grid)
+        return on_grid(limit, grid)
     return None if limit is None else np.asarray(limit)

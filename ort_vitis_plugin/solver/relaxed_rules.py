@@ -1,13 +1,13 @@
-"""A join that would ruin a tensor gives way: its node leaves the device, and every other rule holds.
+"""A rule that would ruin a tensor gives way: its node leaves the device, and every other rule holds.
 
-A rule may want a step so fine that what else flows into the same Concat clips to a fraction of its range (boxes of 640
-pixels beside scores from a HardSigmoid, whose step is at most 2^-7). Positions exist, but what they give is noise.
+A rule may want a step so fine that a tensor clips to a fraction of its range (boxes of 640 pixels that are joined with
+scores from a HardSigmoid, whose step is at most 2^-7; an output that would have to be as fine as a weight of 1e-9).
+Positions exist, but what they give is noise.
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from ..plan import Bound
 
-CLIPPED = 2  # a tensor that keeps at most a quarter of its range ...
-RUINED = 0.25  # ... and so loses at least this share of its energy (6 dB),
+RUINED = 0.25  # clipping loses at least this share of a tensor's energy, as it counts for the outputs (6 dB),
 WORSE = 10.0  # this many times as much as before
 
 
@@ -26,19 +25,22 @@ def in_the_way(
     costs: Mapping[str, Callable[[int], float]],
     bounds: Sequence[Bound],
 ) -> set[tuple[str, str]]:
-    """(rule, node) of what may give way and joins a ruined tensor with others: of these, what joins the farthest."""
-    joins: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for bound in bounds:
-        if bound.soft:
-            joins[bound.rule, bound.node].update(name for name in bound.variables if name in found)
-    ruined = {name for name in set().union(*joins.values()) if _is_ruined(start[name], found[name], costs.get(name))}
-    spread = {
-        join: max(start[name] for name in names) - min(start[name] for name in names)
-        for join, names in joins.items()
-        if names & ruined
+    """(rule, node) of the soft bounds that keep ruined tensors from where they were: of these, those farthest off."""
+    ruined = {
+        name
+        for bound in bounds
+        for name in bound.variables
+        if name in found and found[name] > start[name] and _is_ruined(start[name], found[name], costs.get(name))
     }
-    return {join for join, bits in spread.items() if bits == max(spread.values())}
+    unmoved = {name: start[name] if name in ruined else position for name, position in found.items()}
+    distance: dict[tuple[str, str], int] = {}
+    for bound in bounds:
+        if bound.soft and ruined.intersection(bound.variables):
+            off = abs(bound.excess(unmoved))
+            distance[bound.rule, bound.node] = max(off, distance.get((bound.rule, bound.node), 0))
+    farthest = max(distance.values(), default=0)
+    return {which for which, off in distance.items() if off == farthest > 0}
 
 
 def _is_ruined(before: int, after: int, cost: Callable[[int], float] | None) -> bool:
-    return cost is not None and after - before >= CLIPPED and cost(after) >= max(RUINED, WORSE * cost(before))
+    return cost is not None and cost(after) >= max(RUINED, WORSE * cost(before))

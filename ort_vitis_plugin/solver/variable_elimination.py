@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# Choices: tests/ort_vitis_plugin/solver/test_solve.py compares with an exhaustive search, bench_solver.py times them.
 LIMITS = 1 << 14, 1 << 20  # entries of one table
 ENTRIES = 1 << 24  # of all tables in one pass
 PASSES = 6, 60  # in a large part, in a small one

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from onnx import FunctionProto, ModelProto, NodeProto, helper
 
-from ort_vitis_plugin.api import UnsupportedError, attribute, subgraphs
+from ort_vitis_plugin.api import UnsupportedError, attribute, put_functions, subgraphs
 
 from .bfp_function import block_floating_point_body
 from .block_body import MINIMUM_OPSET, BlockBody
@@ -95,10 +95,4 @@ def add_block_functions(model: ModelProto) -> None:
     functions = [_function(key, nodes, opset) for key, nodes in found.items()]
     for key, nodes in found.items():
         _state_attributes(key, nodes)
-    others = [function for function in model.functions if (function.domain, function.name) not in BLOCK_OPS]
-    del model.functions[:]
-    model.functions.extend([*others, *functions])
-    imported = {entry.domain for entry in model.opset_import}
-    model.opset_import.extend(helper.make_opsetid(domain, 1) for domain in sorted({key[0] for key in found} - imported))
-    if functions:
-        model.ir_version = max(model.ir_version, 8)
+    put_functions(model, functions, BLOCK_OPS, {domain for domain, _ in found})

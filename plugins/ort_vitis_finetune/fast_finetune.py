@@ -92,6 +92,9 @@ def fast_finetune(options: Mapping[str, Any]) -> FastFinetune:
     Keys: ``OptimAlgorithm`` (hessian, bias; adaround and adaquant with the PyTorch plugin), ``DataSize`` (how many
     samples), ``FixedSeed``, ``HeldOut`` (the share of samples that judges), ``Columns`` (outputs looked at per layer),
     ``MemoryLimit`` (bytes), ``WidestLayer``, ``KeepOnInterrupt``, ``ResultFile``.
+
+    Raises:
+        OptionError: a key is unknown, or has a value that cannot be.
     """
     found, settings = FastFinetune(), FinetuneSettings()
     for key, value in options.items():

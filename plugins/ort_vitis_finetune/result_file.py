@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ort_vitis_plugin.api import Graph
+from ort_vitis_plugin.api import Graph, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,19 +61,13 @@ def digest_of(
 
 def save(path: str | Path, digest: str, saved: Saved) -> None:
     """Write the file whole or not at all."""
-    path = Path(path)
     arrays: dict[str, Any] = {"digest": np.array(digest), "story": np.array(json.dumps(saved.story))}
     tables: dict[str, Mapping[str, NDArray[Any]]] = {"codes": saved.codes, "values": saved.values}
     for kind, table in tables.items():
         arrays[f"{kind}/names"] = np.array(json.dumps(list(table)))
         arrays.update({f"{kind}/{number}": array for number, array in enumerate(table.values())})
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("wb") as file:
-            np.savez(file, **arrays)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        np.savez(file, **arrays)
 
 
 def load(path: str | Path, digest: str) -> Saved | None:

@@ -31,7 +31,11 @@ class Split:
 
 
 def split(feeds: Iterable[Mapping[str, NDArray[Any]]], share: float, seed: int) -> Split:
-    """Hold out a share of the feeds, at least one; CalibrationError where there are too few."""
+    """Hold out a share of the feeds, at least one; CalibrationError where there are too few.
+
+    Raises:
+        CalibrationError: there are too few feeds.
+    """
     known = [dict(feed) for feed in feeds]
     if len(known) < FEWEST:
         raise CalibrationError(

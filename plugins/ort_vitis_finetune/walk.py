@@ -59,7 +59,11 @@ class Walk:
                     cache.append(name, np.asarray(array))
 
     def reach(self, tensor: str) -> None:
-        """Run what is still missing before ``tensor``, for all samples."""
+        """Run what is still missing before ``tensor``, for all samples.
+
+        Raises:
+            UnsupportedError: a value on the way is no tensor.
+        """
         if tensor in self._cache:
             return
         nodes = [node for node in self._ancestors([tensor]) if id(node) in self._waiting]

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ort_vitis_plugin.api import Format, PairWriter, QType, TensorPlan, UnsupportedError, VitisQuantFormat
+from ort_vitis_plugin.api import (
+    Configuration,
+    Format,
+    PairWriter,
+    QType,
+    TensorPlan,
+    UnsupportedError,
+    VitisQuantFormat,
+)
 
 
 class FixNeuronWriter(PairWriter):
@@ -15,7 +23,10 @@ class FixNeuronWriter(PairWriter):
     is_one_node = True
     power_of_two_scales = True
     takes_float16 = False
+    keeps_stored_codes = has_zero_points = has_blocks = False
     needs_native_pairs = True
+    owns_parameters = True
+    ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
 
     def domain(self, kind: QType) -> str:
         return "ai.onnx.contrib"
@@ -24,6 +35,11 @@ class FixNeuronWriter(PairWriter):
         return False
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
+        """Bit width and position of the one node.
+
+        Raises:
+            UnsupportedError: the tensor has not one power-of-two scale.
+        """
         if planned.position is None:
             raise UnsupportedError(
                 f"FixNeuron needs one power-of-two scale for the tensor, but {planned.name} has {planned.scale}; "
@@ -32,8 +48,27 @@ class FixNeuronWriter(PairWriter):
         return {"bit_width": str(planned.kind.bits), "pos": str(planned.position)}
 
 
+def check_channels(settings: Configuration) -> None:
+    """One position holds for all channels.
+
+    Raises:
+        UnsupportedError: the call asks for channels.
+    """
+    if settings.request.per_channel:
+        raise UnsupportedError(
+            "FixNeuron has one position for all channels, so per_channel=True cannot be written; use "
+            "per_channel=False, with include_cle=True, or VitisQuantFormat.QDQ"
+        )
+
+
 def _accepts(kind: QType) -> bool:
     return kind.name == "QInt8"
 
 
-FIX_NEURON = Format(VitisQuantFormat.FixNeuron, "FixNeuron nodes of ai.onnx.contrib, int8.", FixNeuronWriter, _accepts)
+FIX_NEURON = Format(
+    VitisQuantFormat.FixNeuron,
+    "FixNeuron nodes of ai.onnx.contrib, int8.",
+    FixNeuronWriter,
+    _accepts,
+    check=check_channels,
+)

@@ -1,4 +1,7 @@
-"""A scale becomes the nearest M / 2^N with M an int16 and 2^N a uint16."""
+"""A scale becomes the nearest M / 2^N with M an int16 and 2^N a uint16.
+
+Source: option Int16Scale of the Vitis AI Quantizer for ONNX 1.16 manual.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

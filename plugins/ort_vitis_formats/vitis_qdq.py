@@ -25,6 +25,7 @@ class VitisQDQOptions(OptionGroup):
         True,
         "Write 8-bit pairs for our custom-op library; False: for onnxruntime-extensions (domain ai.onnx.contrib).",
         key="UseQDQVitisCustomOps",
+        formats=("VitisQuantFormat.QDQ",),
     )
 
 
@@ -33,6 +34,9 @@ class VitisQDQWriter(PairWriter):
 
     minimum_opset = 15  # the functions of mixed types compute with CastLike
     takes_float16 = False
+    owns_parameters = True
+    ignores = frozenset({"AddQDQPairToWeight", "QDQDisableWeightAdjustForInt32Bias", "UseQDQContribOps"})
+    keeps_stored_codes = has_blocks = False
 
     def domain(self, kind: QType) -> str:
         return "com.vai.quantize" if self._is_vitis(kind) else "ai.onnx.contrib"

@@ -1,4 +1,8 @@
-"""The NPU's CNN flow: shifts in place of multiplications, so every scale is a power of two."""
+"""The NPU's CNN flow: shifts in place of multiplications, so every scale is a power of two.
+
+Source: the Vitis AI Quantizer for ONNX 1.16 manual, argument enable_dpu and its configuration for CNNs;
+refused are combinations that models of that release never hold.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from ort_vitis_plugin.api import (
     qtype,
 )
 
-from .op_types import DPU
+from .op_types import ADDED, DPU
 from .placement import placement
 
 if TYPE_CHECKING:
@@ -79,11 +83,13 @@ IPU_CNN = Target(
         "ActivationSymmetric": True,
         "WeightSymmetric": True,
     },
-    op_types=DPU,
+    op_types=DPU | ADDED,
     computes=computes,
     bias_as_weight=True,
+    own_parameters=True,
     check=check,
     placement=placement,
+    keeps_opset=True,
 )
 
 IPU_CNN_PRESET = Preset(

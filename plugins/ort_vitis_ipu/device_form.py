@@ -1,4 +1,7 @@
-"""Which nodes the DPU computes as one of its own operations, seen through the nodes that only simulate."""
+"""Which nodes the DPU computes as one of its own operations, seen through the nodes that only simulate.
+
+Source: option ConvertSigmoidToHardSigmoid of the Vitis AI Quantizer for ONNX 1.16 manual: alpha = 1/6, beta = 1/2.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -14,7 +14,11 @@ class IpuOptions(OptionGroup):
         "Keep positions within what the NPU can shift.",
         key="IPULimitationCheck",
         aliases=("NPULimitationCheck",),
+        targets=("ipu_cnn",),
     )
     simulate_dpu: bool = option(
-        True, "Let the float graph compute approximated operations as the DPU does.", key="SimulateDPU"
+        True,
+        "Let the float graph compute approximated operations as the DPU does.",
+        key="SimulateDPU",
+        targets=("ipu_cnn",),
     )

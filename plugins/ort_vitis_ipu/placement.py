@@ -1,7 +1,7 @@
 """A forecast of what the NPU's CNN engine takes, before any compiler has seen the model.
 
-The limits are those that AMD publishes for its AI-Engine DPU (user guide UG1414, "Currently Supported Operators",
-column DPUCV2DX8G); the compiler of a given driver may take more or less.
+Source: what AMD publishes for its AI-Engine DPU (user guide UG1414, "Currently Supported Operators", column
+DPUCV2DX8G); the compiler of a given driver may take more or less.
 """
 # SPDX-License-Identifier: MIT
 

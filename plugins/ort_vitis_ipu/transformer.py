@@ -2,6 +2,8 @@
 
 Sums of residuals, norms, Softmax and Gelu are a small part of the work and carry the outliers: in eight bits they cost
 most of the accuracy (tests/zoo/README.md).
+
+Source: the Vitis AI Quantizer for ONNX 1.16 manual, configuration for transformers; measured in tests/zoo/README.md.
 """
 # SPDX-License-Identifier: MIT
 
@@ -23,6 +25,8 @@ IPU_TRANSFORMER = Target(
     "Transformers on the Ryzen AI NPU: MatMul, Gemm and Conv with MinMax and float scales, int8 by int8.",
     defaults=DEFAULTS,
     op_types=PRODUCTS,
+    keeps_opset=True,
+    own_parameters=True,
 )
 
 IPU_TRANSFORMER_PRESET = Preset(

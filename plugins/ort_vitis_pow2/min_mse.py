@@ -25,7 +25,10 @@ class MinMSEOptions(OptionGroup):
     """How MinMSE treats samples."""
 
     min_mse_mode: Literal["All", "MostCommon"] = option(
-        "All", "Minimise over all samples, or for each apart and take the most common position.", key="MinMSEMode"
+        "All",
+        "Minimise over all samples, or for each apart and take the most common position.",
+        key="MinMSEMode",
+        methods=("MinMSE",),
     )
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import Format, PairWriter, QType, QuantFormat, Scaling
 
+from .qlinear_marker import QLinearMarker
+
 if TYPE_CHECKING:
     from onnx import ModelProto
 
@@ -26,6 +28,10 @@ def _eight_bits(kind: QType) -> bool:
 class QOperatorWriter(PairWriter):
     """Pairs first, by the same plan; then each operator between them becomes its quantized form."""
 
+    ignores = frozenset({"DedicatedQDQPair"})
+    has_blocks = False
+    writes_operators = True
+
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         from ort_vitis_plugin.convert import qdq_to_qoperator
 
@@ -33,4 +39,6 @@ class QOperatorWriter(PairWriter):
 
 
 QDQ = Format(QuantFormat.QDQ, "Native QuantizeLinear and DequantizeLinear around float operators.", PairWriter, _native)
-QOPERATOR = Format(QuantFormat.QOperator, "Quantized operators such as QLinearConv.", QOperatorWriter, _eight_bits)
+QOPERATOR = Format(
+    QuantFormat.QOperator, "Quantized operators such as QLinearConv.", QOperatorWriter, _eight_bits, QLinearMarker
+)

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
-
 from ort_vitis_plugin.api import Preset, QuantFormat, QuantType, Target
+
+from .operators import op_types
 
 
 def cpu() -> Target:
-    """The op types are those of the installed onnxruntime's registries, read and never changed."""
+    """The op types are those of the installed onnxruntime's registries, read and never changed, and a few more."""
     return Target(
         "cpu",
         "Any machine that runs onnxruntime: no hardware rules, int32 biases, per-channel weights allowed.",
-        op_types=frozenset(QLinearOpsRegistry) | frozenset(QDQRegistry),
+        op_types=op_types(),
     )
 
 

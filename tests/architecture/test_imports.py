@@ -11,27 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from ort_vitis_plugin.reference.house_map import FLOORS
+
 ROOT = Path(__file__).resolve().parents[2]
 HOST = ROOT / "ort_vitis_plugin"
 PLUGINS = ROOT / "plugins"
 BUNDLED = sorted(folder.name for folder in PLUGINS.glob("ort_vitis_*"))
 
-# The only modules that may look below onnxruntime.quantization's public names.
+# The only modules that may look below onnxruntime.quantization's public names, besides the plugin ort_vitis_upstream.
 ORT_INTERNALS = {
-    "ort_vitis_plugin",
-    "ort_vitis_plugin.api",
-    "ort_vitis_plugin.calibration.ranges_file",
-    "ort_vitis_plugin.demo.data",
-    "ort_vitis_plugin.entry.arguments",
-    "ort_vitis_plugin.entry.attach",
-    "ort_vitis_plugin.entry.create_calibrator",
-    "ort_vitis_plugin.entry.quantize_static",
-    "ort_vitis_plugin.legacy.calibrating",
-    "ort_vitis_plugin.legacy.quantizer",
-    "ort_vitis_plugin.legacy.quantizing",
-    "ort_vitis_plugin.pipeline.preprocess",
-    "ort_vitis_plugin.planning.marker",
-    "ort_vitis_plugin.planning.ort_index",
+    "ort_vitis_plugin.api": "re-exports the base class of operator handlers, which plugins subclass",
+    "ort_vitis_plugin.entry.attach": "swaps the code of two functions",
+    "ort_vitis_plugin.entry.create_calibrator": "gives ranges in the classes that onnxruntime's quantizers take",
+    "ort_vitis_plugin.legacy.quantizer": "the quantizer of 2019 is onnxruntime's today, with what it lacks",
+    "ort_vitis_plugin.pipeline.weight_only": "runs onnxruntime's own tool for weights in blocks",
+    "ort_vitis_plugin.planning.marker": "the handlers mark through a QDQQuantizer",
+    "ort_vitis_plugin.planning.ort_index": "the handlers ask an ONNXModel, here with an index",
 }
 
 # What plugins may import of the host: the API, and the conversions between written models.
@@ -92,8 +87,7 @@ def everything(name: str, tree: ast.Module, *, lazy: bool = True) -> set[str]:
 def test_plugins_import_the_api_and_no_other_plugin(name: str) -> None:
     own = name.split(".")[0]
     allowed = {own, "onnx", "numpy", "ml_dtypes", *sys.stdlib_module_names}
-    if own == "ort_vitis_upstream":
-        allowed.add("onnxruntime")
+    allowed |= {"ort_vitis_upstream": {"onnxruntime"}, "ort_vitis_torch": {"torch"}}.get(own, set())
     strange = []
     for target in everything(name, PLUGIN_MODULES[name]):
         top = target.split(".")[0]
@@ -118,12 +112,25 @@ def test_host_imports_no_plugin_and_nothing_undeclared(name: str) -> None:
     assert [target for target in sorted(targets) if target.split(".")[0] not in allowed] == []
 
 
+def internals(tree: ast.Module) -> set[str]:
+    """Modules below onnxruntime.quantization that a module imports from, or names in a text of its code."""
+    inside = "onnxruntime.quantization."
+    found = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    found |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    found |= {text for text in texts if text.replace(".", "").replace("_", "").isalnum()}
+    return {name for name in found if name.startswith(inside)}
+
+
 @pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
-def test_only_named_rooms_look_into_onnxruntime_quantization(name: str) -> None:
-    if name in ORT_INTERNALS or name.split(".")[0] == "ort_vitis_upstream":
-        return
-    tree = {**HOST_MODULES, **PLUGIN_MODULES}[name]
-    assert [target for target in everything(name, tree) if target.startswith("onnxruntime.quantization")] == []
+def test_only_named_modules_look_into_onnxruntime_quantization(name: str) -> None:
+    found = internals({**HOST_MODULES, **PLUGIN_MODULES}[name])
+    if name.split(".")[0] != "ort_vitis_upstream":
+        assert (found != set()) == (name in ORT_INTERNALS), found
+
+
+def test_at_most_six_modules_look_inside() -> None:
+    assert len(ORT_INTERNALS.keys() - {"ort_vitis_plugin.api"}) <= 6  # what api shows is for plugins, and does nothing
 
 
 def test_no_circle() -> None:
@@ -147,42 +154,6 @@ def test_no_circle() -> None:
     for name in edges:
         if name != "ort_vitis_plugin":
             visit(name, ())
-
-
-# The floors of the house, from the roof down: a room imports from rooms below it alone, for typing and lazily too.
-FLOORS = (
-    "__main__",
-    "cli",
-    "reference",
-    "testing",
-    "api",
-    "entry",
-    "legacy",
-    "compat",
-    "demo",
-    "analysis",
-    "pipeline",
-    "measure",
-    "planning",
-    "selection",
-    "request",
-    "convert",
-    "plugin",
-    "emission",
-    "report",
-    "solver",
-    "calibration",
-    "plan",
-    "sketch",
-    "custom_ops",
-    "graph",
-    "onnx_io",
-    "options",
-    "numerics",
-    "data_readers",
-    "lazy",
-    "errors",
-)
 
 
 def room_of(name: str) -> str:

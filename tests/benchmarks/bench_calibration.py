@@ -23,7 +23,7 @@ import onnx
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from ort_vitis_plugin.calibration import calibrate
+from ort_vitis_plugin.calibration import calibration_of
 from ort_vitis_plugin.calibration.observe import Observer
 from ort_vitis_plugin.sketch import Sketch, merged
 from ort_vitis_plugin.sketch import engine as sketch_engine
@@ -187,7 +187,7 @@ def child(kind: str) -> None:
         for feed in feeds():
             session.run(None, feed)
     elif what == "observed":
-        calibrate(model, feeds(), tensors, configure=with_threads(1))
+        calibration_of(model, feeds(), tensors, configure=with_threads(1))
     else:
         upstream(what, int(count), model, tensors)
     status = Path("/proc/self/status").read_text()
@@ -234,7 +234,7 @@ def bench_upstream(samples: int) -> None:
         "Entropy": lambda made: [sketch.entropy_range() for sketch in made.sketches.values()],
     }
     for method, ask in ours.items():
-        mine = clock(lambda ask=ask: ask(calibrate(model, images(samples), tensors, configure=with_threads(1))))  # type: ignore[misc]
+        mine = clock(lambda ask=ask: ask(calibration_of(model, images(samples), tensors, configure=with_threads(1))))  # type: ignore[misc]
         theirs = upstream(method, samples, model, tensors)
         print(f"  {method}, {samples} images: {mine:.1f} s, ORT's {theirs:.1f} s, {theirs / mine:.1f} times")
 
@@ -329,10 +329,10 @@ def bench_dask(samples: int) -> None:
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        calibrate(model, SlowReader(4), tensors, executor=client)  # workers import and load once
+        calibration_of(model, SlowReader(4), tensors, executor=client)  # workers import and load once
         results = {}
-        alone = clock(lambda: results.update(one=calibrate(model, SlowReader(count), tensors)), wall)
-        work = lambda: results.update(two=calibrate(model, SlowReader(count), tensors, executor=client))  # noqa: E731
+        alone = clock(lambda: results.update(one=calibration_of(model, SlowReader(count), tensors)), wall)
+        work = lambda: results.update(two=calibration_of(model, SlowReader(count), tensors, executor=client))  # noqa: E731
         two = clock(work, wall)
     same = all(results["one"].sketches[name] == results["two"].sketches[name] for name in tensors)
     print(

@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "plugins")]
 
 import ort_vitis_plugin  # noqa: E402
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat  # noqa: E402
-from ort_vitis_plugin.convert.integer_kernels import saturates  # noqa: E402
+from ort_vitis_plugin.convert.integer_kernels import cpu_saturates  # noqa: E402
 from ort_vitis_plugin.testing import random_feeds  # noqa: E402
 from tests.models.networks import FeedReader  # noqa: E402
 
@@ -109,7 +109,7 @@ def measure(
     ratio = times["twin"] / times["CPU int8"]
     row = ", ".join(f"{key} {value:.2f}" for key, value in times.items())
     print(f"{name}: {row} ms; twin / CPU int8 {ratio:.2f}; {'equal' if equal else 'NOT EQUAL'}; {len(twin.kept)} kept")
-    return equal and (ratio <= LIMIT or saturates())
+    return equal and (ratio <= LIMIT or cpu_saturates())
 
 
 def main() -> int:
@@ -135,7 +135,7 @@ def main() -> int:
         "Vitis QDQ": quantized(quant_format=VitisQuantFormat.QDQ, **npu),
         "FixNeuron": quantized(quant_format=VitisQuantFormat.FixNeuron, activation_type=QuantType.QInt8, **npu),
     }
-    print(f"8-bit kernels of this CPU {'saturate (no VNNI)' if saturates() else 'are exact'}")
+    print(f"8-bit kernels of this CPU {'saturate (no VNNI)' if cpu_saturates() else 'are exact'}")
     fine = [measure(name, row, model, cpu, feeds, arguments.rounds) for name, row in rows.items()]
     return 0 if all(fine) else 1
 

@@ -16,9 +16,10 @@ from onnxruntime.quantization import CalibrationMethod
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantType, quantize_static
 from ort_vitis_plugin.api import Declaration, QuantizedType, hookimpl, qtype
-from ort_vitis_plugin.errors import OptionError, UnsupportedError
+from ort_vitis_plugin.errors import MissingPluginError, OptionError, UnsupportedError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.plugin.catalog import Catalog
+from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import LEVELS, check_plugin, graph, run_model
 from tests.example_plugin import ort_vitis_block8
 
@@ -153,8 +154,11 @@ def test_a_plugin_may_give_meaning_to_a_name_of_amds_tools(plugins: pluggy.Plugi
             yield QuantizedType(kind, "As Block8.")
 
     assert Catalog(plugins).qtype("QInt8") == qtype("QInt8")
-    with pytest.raises(UnsupportedError, match="QBFP16: 9> is a type that no plugin here declares"):
-        Catalog(plugins).qtype(VitisQuantType.QBFP16)
-    plugins.register(Declares())
-    catalog = Catalog(plugins)
+    without = new_manager(entry_points=False, blocked=("ort_vitis_block",))
+    with pytest.raises(
+        MissingPluginError, match="no plugin here declares QBFP16: that is the plugin ort_vitis_block's"
+    ):
+        Catalog(without).qtype(VitisQuantType.QBFP16)
+    without.register(Declares())
+    catalog = Catalog(without)
     assert catalog.qtype(VitisQuantType.QBFP16) == catalog.qtype(VitisQuantType.QBFP) == catalog.qtype("QBFP16") == kind

@@ -267,3 +267,25 @@ def test_a_type_that_is_none_is_refused_with_its_argument(argument: str) -> None
     source = model("t (float[1, 8] x) => (float[1, 8] y) { y = Relu(x) }")
     with pytest.raises(UnsupportedError, match=f"{argument}: 'int8' is not a quantization type"):
         quantized(source, **{argument: "int8"})
+
+
+def test_a_reader_may_fill_the_same_array_anew() -> None:
+    source = model("t (float[1, 8] x) => (float[1, 6] y) { y = MatMul(x, w) }", {"w": weights(1, 8, 6)})
+    arrays = [feed["x"] * (1 + at) for at, feed in enumerate(samples(source, 6))]
+
+    class Refilling:
+        def __init__(self) -> None:
+            self.at, self.array = 0, np.empty_like(arrays[0])
+
+        def get_next(self) -> Any:
+            if self.at == len(arrays):
+                return None
+            self.array[...] = arrays[self.at]
+            self.at += 1
+            return {"x": self.array}
+
+    options = {"BiasCorrection": True}
+    refilled = quantized(source, Refilling(), extra_options=options)
+    fresh = quantized(source, [{"x": array} for array in arrays], extra_options=options)
+    assert refilled.model.SerializeToString() == fresh.model.SerializeToString()
+    assert refilled.report.sqnr == fresh.report.sqnr

@@ -132,3 +132,40 @@ def test_probabilities_that_weigh_are_data() -> None:
         {"w": weights(1, 8, 8)},
     )
     assert nodes(quantized(source), "Mul")[0].input[0] != "p"
+
+
+def test_what_decides_reads_the_float_tensor_that_others_read_as_codes() -> None:
+    source = model(
+        "t (float[4, 8] x) => (float[4, 8] y) { c = Equal(x, k) h = MatMul(x, w) y = Where(c, x, h) }",
+        {"w": weights(1, 8, 8), "k": -10.0},
+    )
+    feeds = samples(source)
+    for feed in feeds:
+        feed["x"][1:3] = -10
+    result = quantized(source, feeds)
+    assert nodes(result, "Equal")[0].input[0] == "x"
+    assert nodes(result, "MatMul")[0].input[0] != "x"
+    assert_close(source, result, 20.0, feeds)
+
+
+def test_what_is_computed_in_codes_is_compared_in_codes() -> None:
+    source = model(
+        "t (float[4, 8] x) => (float[4, 8] y) { h = MatMul(x, w) c = Greater(h, k) y = Where(c, h, x) }",
+        {"w": weights(1, 8, 8), "k": 0.0},
+    )
+    assert nodes(quantized(source), "Greater")[0].input[0] != "h"
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_positions_times_frequencies_may_be_a_product_of_matrices(configuration: str) -> None:
+    source = model(
+        "t (float[1, 64, 16] x, int64[1, 64, 1] n) => (float[1, 64, 16] y) "
+        "{ p = Cast<to = 1>(n) a = MatMul(p, rates) e = Concat<axis = -1>(a, a) c = Cos(e) h = MatMul(x, w) "
+        "y = Mul(h, c) }",
+        {"rates": (1e4 ** -(np.arange(8) / 8)).astype(np.float32)[None], "w": weights(1, 16, 16)},
+    )
+    feeds = samples(source, 3)
+    for at, feed in enumerate(feeds):
+        feed["n"] = np.arange(64).reshape(1, 64, 1) + 200 * at
+    result = quantize_static(source, None, feeds, **CONFIGURATIONS[configuration])
+    assert_close(source, result, 15.0, feeds)

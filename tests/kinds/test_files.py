@@ -63,7 +63,7 @@ def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     external(tmp_path / "in")
     monkeypatch.chdir(tmp_path / "work")
     quantized("../in/model.onnx", samples(matmul()), "q.onnx", use_external_data_format=True)
-    assert sorted(os.listdir(tmp_path / "work")) == ["q.onnx", "q.onnx.data"]
+    assert [name.split(".")[-1] for name in sorted(os.listdir(tmp_path / "work"))] == ["onnx", "data"]
     assert_close(matmul(), "q.onnx", 25)
 
 
@@ -80,7 +80,7 @@ def test_external_output_can_be_written_again(tmp_path: Path) -> None:
     for _ in range(2):
         quantized(matmul(), None, tmp_path / "q.onnx", use_external_data_format=True)
     assert_close(matmul(), str(tmp_path / "q.onnx"), 25)
-    assert sorted(os.listdir(tmp_path)) == ["q.onnx", "q.onnx.data"]
+    assert [name.split(".")[-1] for name in sorted(os.listdir(tmp_path))] == ["onnx", "data"]
 
 
 PROGRAM = """
@@ -137,6 +137,7 @@ def test_a_model_beyond_two_gigabytes(tmp_path: Path) -> None:
         extra_options={"SelfCheck": False},
     )
     del result
-    assert (tmp_path / "q.onnx.data").stat().st_size < 0.6e9
+    (data,) = tmp_path.glob("q.onnx.*.data")
+    assert data.stat().st_size < 0.6e9
     (found,) = run_at(str(output), [feed])
     assert np.isfinite(found["y"]).all()

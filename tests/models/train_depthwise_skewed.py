@@ -15,20 +15,20 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ort_vitis_plugin.demo.train import accuracy, conv, export, fit, repeatable, split
+from ort_vitis_plugin.demo.train import accuracy, conv_block, export, fit, repeatable, split
 
 RATIO = 100.0
 
 
 def separable(inputs: int, outputs: int) -> list[nn.Module]:
     """Depthwise, then pointwise convolution."""
-    return [*conv(inputs, inputs, groups=inputs), nn.ReLU(), *conv(inputs, outputs, 1), nn.ReLU()]
+    return [*conv_block(inputs, inputs, groups=inputs), nn.ReLU(), *conv_block(inputs, outputs, 1), nn.ReLU()]
 
 
 def network(width: int = 24) -> nn.Sequential:
     """Eight convolutions, every one followed by Relu."""
     return nn.Sequential(
-        *conv(1, width),
+        *conv_block(1, width),
         nn.ReLU(),
         *separable(width, width),
         *separable(width, 2 * width),

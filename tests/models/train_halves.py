@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ort_vitis_plugin.demo.train import accuracy, conv, export, fit, repeatable, split
+from ort_vitis_plugin.demo.train import accuracy, conv_block, export, fit, repeatable, split
 
 WIDTH = 16
 
@@ -25,15 +25,15 @@ class Halves(nn.Module):  # type: ignore[misc]
         self.stem = nn.Sequential(
             nn.Conv2d(1, 2 * WIDTH, 3, padding=1), nn.InstanceNorm2d(2 * WIDTH, affine=True), nn.LeakyReLU(0.1)
         )
-        self.content = nn.Sequential(*conv(WIDTH, WIDTH), nn.PReLU(WIDTH))
+        self.content = nn.Sequential(*conv_block(WIDTH, WIDTH), nn.PReLU(WIDTH))
         self.gate = nn.Sequential(nn.Conv2d(WIDTH, WIDTH, 1), nn.Sigmoid())
         self.down = nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False)
-        self.deep = nn.Sequential(*conv(WIDTH, 2 * WIDTH), nn.LeakyReLU(0.1))
+        self.deep = nn.Sequential(*conv_block(WIDTH, 2 * WIDTH), nn.LeakyReLU(0.1))
         self.up = nn.Sequential(
             nn.ConvTranspose2d(2 * WIDTH, WIDTH, 2, stride=2), nn.BatchNorm2d(WIDTH), nn.PReLU(WIDTH)
         )
         self.squeeze = nn.Sequential(nn.Conv2d(WIDTH, WIDTH, 1), nn.Hardsigmoid())
-        self.last = nn.Sequential(nn.MaxPool2d(2), *conv(WIDTH, 2 * WIDTH), nn.ReLU())
+        self.last = nn.Sequential(nn.MaxPool2d(2), *conv_block(WIDTH, 2 * WIDTH), nn.ReLU())
         self.head = nn.Linear(2 * WIDTH, 10)
 
     def forward(self, top: torch.Tensor, bottom: torch.Tensor) -> torch.Tensor:

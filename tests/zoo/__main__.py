@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin import custom_ops, quantize_static
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.zoo import configurations
 from tests.zoo.plain import METHODS, quantize_plainly
@@ -67,7 +67,7 @@ def ours(case: Any, arguments: dict[str, Any], keep: Path | None) -> Entry:
     seconds = time.perf_counter() - start
     report = result.report
     return {
-        "score": case.evaluate(open_session(result.model)),
+        "score": case.evaluate(open_session(result.model, [custom_ops.register])),
         "seconds": round(seconds, 1),
         "sqnr": {name: round(value, 2) for name, value in report.sqnr.items()},
         "left_float": len(report.left_float),

@@ -45,6 +45,8 @@ CPU: dict[str, Any] = {
 CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
 CPU_CORRECTED: dict[str, Any] = {**CPU_PER_CHANNEL, "extra_options": {"Target": "cpu", "BiasCorrection": True}}
 
+BLOCKS = ("BFP16", "BF16_BFP16", "MX9", "MX6", "MXINT8", "MXFP8", "MXFP4")
+
 CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "NPU": NPU_CNN,
     "NPU, CLE": NPU_CLE,
@@ -54,6 +56,7 @@ CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
     "CPU": CPU,
     "CPU per channel": CPU_PER_CHANNEL,
     "CPU per channel, bias correction": CPU_CORRECTED,
+    **{preset: {"extra_options": {"Preset": preset}} for preset in BLOCKS},
 }
 CPU_KEYS = [key for key in CONFIGURATIONS if key.startswith("CPU")]
 
@@ -63,7 +66,7 @@ def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
     wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE", "NPU, CLE, bias correction"]
     if name not in TRANSFORMERS and any(node.op_type == "Clip" for node in model.graph.node):
         wanted.append("NPU, CLE, no Clip6")
-    found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, *CPU_KEYS)}
+    found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, *CPU_KEYS, *BLOCKS)}
     if any(value.type.tensor_type.elem_type == 10 for value in model.graph.input):
         for arguments in found.values():
             arguments["convert_fp16_to_fp32"] = True

@@ -82,7 +82,11 @@ class Probe:
 
     @external_weights.external_weights_scope()
     def observing_session(self, sketches: Mapping[str, Sketch], configure: Configure | None) -> ort.InferenceSession:
-        """A session with one observer per tensor, whose empty outputs are the only ones."""
+        """A session with one observer per tensor, whose empty outputs are the only ones.
+
+        Raises:
+            CalibrationError: the custom-op library is not there any more.
+        """
         options, model = self._prepare(configure)
         register(options)
         domain = "com.vai.quantize"
@@ -109,7 +113,11 @@ class Probe:
         return external_weights.lend_to_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:
-        """Only floating-point tensors can be observed."""
+        """Only floating-point tensors can be observed.
+
+        Raises:
+            CalibrationError: a tensor to observe holds no floats.
+        """
         for value in (*session.get_inputs(), *session.get_outputs()):
             if value.name in self.observed and value.type not in FLOATS:
                 raise CalibrationError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from ...errors import CalibrationError, ModelError
+from ...onnx_io.sessions import missing_operator
 from ...sketch import Sketch
 from ...sketch import engine as sketch_engine
 from ..channel_squares import ChannelSquares
@@ -121,7 +122,7 @@ def _session(
     try:
         return _opened(probe, sketches, providers, configure)
     except REFUSALS as error:
-        raise ModelError(f"onnxruntime cannot load the float model: {error}") from error
+        raise ModelError(f"onnxruntime cannot load the float model: {error}{missing_operator(error)}") from error
 
 
 def _opened(

@@ -11,7 +11,8 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto
 
-from ...errors import CalibrationError
+from ...errors import CalibrationError, QuantizationError
+from ...foreign import callers_code, is_out_of_memory, translated
 from .observation import FLOATS
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ def numbered(feeds: Iterable[Feed], index: int) -> Iterator[Feed]:
     source = iter(feeds)
     while True:
         try:
-            feed = next(source)
+            with callers_code(f"the calibration data reader at sample {index}"):
+                feed = next(source)
         except StopIteration:
             return
-        except Exception as error:
-            raise CalibrationError(f"the calibration data reader failed at sample {index}: {error}") from error
         yield feed
         index += 1
 
@@ -55,14 +55,22 @@ def values_of(
 
 
 def outputs_of(session: ort.InferenceSession, names: list[str], feed: Feed, index: int) -> list[Any]:
-    """What the session gives for one sample; an error names its number."""
+    """What the session gives for one sample; an error names its number.
+
+    Raises:
+        CalibrationError: the model cannot be run on the sample.
+    """
     plain = all(isinstance(value, np.ndarray) and value.dtype.kind not in "OSU" for value in feed.values())
     try:
         if plain:
             feeds = {name: _to_ort(value) for name, value in feed.items()}
             return list(session.run_with_ort_values(names, feeds))
         return list(session.run(names, dict(feed)))  # strings and sequences
+    except QuantizationError:
+        raise
     except Exception as error:
+        if is_out_of_memory(error):
+            raise translated(error, f"calibration sample {index}") from error
         raise CalibrationError(f"the model cannot be run on calibration sample {index}: {error}") from error
 
 

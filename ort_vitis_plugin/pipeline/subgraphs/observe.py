@@ -98,7 +98,11 @@ class BodyWatch:
         return both
 
     def complete(self, sample: Sample, non_finite: str = "report") -> Sample:
-        """The sample with what happened inside the bodies; with "error" the first NaN or Inf is one."""
+        """The sample with what happened inside the bodies; with "error" the first NaN or Inf is one.
+
+        Raises:
+            CalibrationError: a value is not finite, and that is to be an error.
+        """
         own: dict[str, Sketch] = {}
         found: list[NonFinite] = []
         for name, number in self._now.items():

@@ -18,6 +18,7 @@ from ...planning.planner import Planner
 from ...selection.rules import leave_float_inside
 from ..hardware_rules import within_rules
 from ..node_placement import report_nodes
+from ..tensor_stories import tell_tensors
 
 if TYPE_CHECKING:
     from ...calibration.statistics import Statistics
@@ -78,7 +79,7 @@ class BodyQuantizer:
             return f"inside {node.name}, which is {self.call.ledger.excluded[node.name]}"
         selected = [each for each in walk(body.node) if self.call.refusal(each) is None]
         made = [name for each in selected for name in each.output]
-        if made and not any(name in self.statistics for name in made):
+        if made and self.call.settings.needs_data and not any(name in self.statistics for name in made):
             return f"this body of {node.name} never ran in calibration"
         return None
 
@@ -95,6 +96,7 @@ class BodyQuantizer:
             _as_outside(plan, outer_plan, name)
         plan = within_rules(call, plan)
         report_nodes(call, plan, marks)
+        tell_tensors(call, plan, marks)
         self._bodies(inner, plan, taken)
         model = Emitter(plan, marks, call.format.writer(call, inner)).emit(call.report.skips)
         _take_over(outer, body, model)

@@ -1,4 +1,9 @@
-"""The DPU pools without a shift: input and output lie at one position."""
+"""The DPU pools without a shift: input and output lie at one position.
+
+Source: option AlignPool of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

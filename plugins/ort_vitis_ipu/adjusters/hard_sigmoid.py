@@ -1,4 +1,9 @@
-"""The DPU computes HardSigmoid in integers, x * 2731 / 2^14 + 1/2, and shifts right by 14 + ipos - opos bits."""
+"""The DPU computes HardSigmoid in integers, x * 2731 / 2^14 + 1/2, and shifts right by 14 + ipos - opos bits.
+
+Source: option AdjustHardSigmoid of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @adjuster("AdjustHardSigmoid", ops=("HardSigmoid",), target="ipu_cnn")
-def hard_sigmoid(plan: Plan, node: NodeProto) -> Iterator[Bound]:
+def hard_sigmoid_bounds(plan: Plan, node: NodeProto) -> Iterator[Bound]:
     """0 <= ipos <= 15, opos >= 7 and 0 <= 14 + ipos - opos <= 31."""
     if not is_device_hard_sigmoid(node):
         return

@@ -1,4 +1,9 @@
-"""The DPU shifts a bias left by at most 15 bits to meet the accumulator, and right no further than the cut allows."""
+"""The DPU shifts a bias left by at most 15 bits to meet the accumulator, and right no further than the cut allows.
+
+Source: option AdjustShiftBias of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The DPU shifts its accumulator right by 0 to 16 bits before writing an output."""
+"""The DPU shifts its accumulator right by 0 to 16 bits before writing an output.
+
+Source: option AdjustShiftCut of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Before the DPU adds two tensors it shifts the finer one right, by at most 7 bits."""
+"""Before the DPU adds two tensors it shifts the finer one right, by at most 7 bits.
+
+Source: option AdjustShiftRead of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The DPU multiplies a tensor by its own HardSigmoid in one operation, and shifts the product right by 0 to 15 bits."""
+"""The DPU multiplies a tensor by its own HardSigmoid in one operation, and shifts the product right by 0 to 15 bits.
+
+Source: option AdjustShiftSwish of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

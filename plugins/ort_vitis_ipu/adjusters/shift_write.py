@@ -1,4 +1,9 @@
-"""The DPU shifts a sum or product once more when it writes it; the shifter has a limited reach."""
+"""The DPU shifts a sum or product once more when it writes it; the shifter has a limited reach.
+
+Source: option AdjustShiftWrite of the Vitis AI Quantizer for ONNX 1.16 manual;
+the limits are those within which models of that release lie, restated in
+tests/ort_vitis_plugin/solver/test_against_original.py.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

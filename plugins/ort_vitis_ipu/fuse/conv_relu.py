@@ -1,11 +1,15 @@
-"""The DPU clips at 0, or at 0 and 6, while it writes a result."""
+"""The DPU clips at 0, or at 0 and 6, while it writes a result.
+
+Source: models of the Vitis AI Quantizer for ONNX 1.16, which carry no pair there with enable_dpu; its
+manual names two further pairs, RemoveQDQConvLeakyRelu and RemoveQDQConvPRelu.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import attribute, fusion
+from ort_vitis_plugin.api import clip_bounds, fusion
 
 from .pair import ACTIVATED, is_only_reader
 
@@ -17,17 +21,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6
 
 
-def _limit(graph: Graph, node: NodeProto, index: int, name: str) -> float | None:
-    """A limit of a Clip: an attribute below opset 11, a constant input since; None where absent or computed."""
-    if len(node.input) > index and node.input[index]:
-        value = graph.array(node.input[index])
-        return float(value.item()) if value is not None and value.size == 1 else None
-    value = attribute(node, name)
-    return None if value is None else float(value)
-
-
 def _is_relu6(graph: Graph, node: NodeProto) -> bool:
-    low, high = _limit(graph, node, 1, "min"), _limit(graph, node, 2, "max")
+    low, high = clip_bounds(graph, node)
     return low is not None and high is not None and abs(low) <= TOLERANCE and abs(high - 6) <= TOLERANCE
 
 

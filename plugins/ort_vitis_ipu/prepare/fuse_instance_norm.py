@@ -150,7 +150,7 @@ def _tensorflow(graph: Graph, known: Statistics, inner: list[NodeProto], factor:
     return Match(known.x, known.epsilon, last, [*inner, of_x, of_mean, shift], beta=beta)
 
 
-def match(graph: Graph, root: NodeProto) -> Match | None:
+def match_instance_norm(graph: Graph, root: NodeProto) -> Match | None:
     """The normalization around a Sqrt in one of its spellings."""
     known = statistics(graph, root)
     shape = graph.shape(known.x) if known is not None else None
@@ -197,7 +197,7 @@ def fuse_instance_norm(graph: Graph, context: Context) -> int:
     """Fuse a normalization over the space of each channel into InstanceNormalization."""
     rewrites = 0
     for root in graph.of_type("Sqrt"):
-        found = match(graph, root)
+        found = match_instance_norm(graph, root)
         if found is None:
             continue
         reason = context.refusal(found.last, any_type=True)

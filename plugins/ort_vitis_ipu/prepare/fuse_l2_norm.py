@@ -99,7 +99,7 @@ def _expanded(graph: Graph, tensor: str, x: str) -> tuple[str, list[NodeProto]]:
     return node.input[0], [node, shape] if len(graph.consumers(shape.output[0])) == 1 else [node]
 
 
-def match(graph: Graph, node: NodeProto) -> Length | None:
+def match_l2_norm(graph: Graph, node: NodeProto) -> Length | None:
     """x / length in one of its spellings."""
     pairs = [(node.input[0], node.input[1])]
     if node.op_type == "Mul":
@@ -124,7 +124,7 @@ def fuse_l2_norm(graph: Graph, context: Context) -> int:
     """Fuse a division by the Euclidean length into LpNormalization."""
     rewrites = 0
     for node in graph.of_type("Div", "Mul"):
-        found = match(graph, node) if id(node) in graph.nodes else None
+        found = match_l2_norm(graph, node) if id(node) in graph.nodes else None
         if found is None:
             continue
         reason = context.refusal(node, any_type=True)

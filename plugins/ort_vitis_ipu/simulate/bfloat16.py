@@ -1,4 +1,7 @@
-"""Rounding to bfloat16 inside a float graph, for every runtime that has no bfloat16 arithmetic."""
+"""Rounding to bfloat16 inside a float graph, for every runtime that has no bfloat16 arithmetic.
+
+Source: Rump, Zimmermann, Boldo, Melquiond, "Computing predecessor and successor in rounding to nearest", BIT 2009.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The DPU divides by n as it multiplies by K and shifts right by s bits: 1 / n is about K / 2^s."""
+"""The DPU divides by n as it multiplies by K and shifts right by s bits: 1 / n is about K / 2^s.
+
+Source: factors in models of the Vitis AI Quantizer for ONNX 1.16, for square windows of sides 1 to 255.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

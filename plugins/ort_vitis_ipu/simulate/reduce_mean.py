@@ -1,4 +1,9 @@
-"""The DPU averages over any axes by a multiplication and a shift."""
+"""The DPU averages over any axes by a multiplication and a shift.
+
+Source: option ConvertReduceMeanToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
+models of that release
+carry the factors that `reciprocal` computes.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The DPU has no exponential for a Sigmoid: it takes the straight lines of HardSigmoid."""
+"""The DPU has no exponential for a Sigmoid: it takes the straight lines of HardSigmoid.
+
+Source: option ConvertSigmoidToHardSigmoid of the Vitis AI Quantizer for ONNX 1.16 manual;
+models of that release hold
+HardSigmoid with alpha = 1/6 and beta = 1/2.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -67,10 +67,20 @@ def sweep(runs: list[list[Seam]], options: EqualizationOptions) -> None:
 
 
 def iterate(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions) -> int:
-    """Sweep as often as asked, or until mean |dw| summed over layers is at most the threshold; returns the sweeps."""
+    """Sweep as often as asked, but no more than MOST_SWEEPS times, or until mean |dw| summed over layers is at most the
+    threshold; returns the sweeps."""
     if options.steps != -1:
-        for _ in range(options.steps):
+        for number in range(options.steps):
+            before = [(layer.out_scale.copy(), layer.in_scale.copy()) for layer in layers]
             sweep(runs, options)
+            if all(
+                np.array_equal(was, now)
+                for layer, scales in zip(layers, before, strict=True)
+                for was, now in zip(scales, (layer.out_scale, layer.in_scale), strict=True)
+            ):
+                return number + 1  # all later ones would change nothing either
+            if number + 1 == MOST_SWEEPS:
+                return MOST_SWEEPS
         return options.steps
     for number in range(1, MOST_SWEEPS + 1):
         before = [(layer.out_scale.copy(), layer.in_scale.copy()) for layer in layers]

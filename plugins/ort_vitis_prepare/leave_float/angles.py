@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from onnx import NodeProto
 
-    from ort_vitis_plugin.api import Context
+    from ort_vitis_plugin.api import Context, QType
 
 PERIODIC = ("Sin", "Cos", "Tan")
 STEPS_OF_A_PERIOD = 64
@@ -32,13 +32,19 @@ SIGNIFICANDS: dict[int, int] = {TensorProto.BFLOAT16: 8, TensorProto.FLOAT16: 11
 REASON = "{op_type} {node} turns it through {periods:.0f} periods, which {kind} does not resolve"
 
 
+def _digits(kind: QType) -> int:
+    return SIGNIFICANDS.get(kind.element_type, kind.bits - 1)
+
+
 @leave_float("FloatAngles", stage=Stage.AFTER_CALIBRATION)
 def float_angles(graph: Graph, context: Context) -> StaysFloat:
     """Leave arguments of Sin and Cos float that span more periods than codes resolve, back to positions times rates."""
-    kind, statistics = context.activation, context.statistics
+    statistics = context.statistics
     if statistics is None:
         return StaysFloat()
-    most = 2 * math.pi / STEPS_OF_A_PERIOD * 2 ** SIGNIFICANDS.get(kind.element_type, kind.bits - 1)
+    # Rates are weights where they are multiplied by as a matrix.
+    kind = min(context.activation, context.weight, key=_digits)
+    most = 2 * math.pi / STEPS_OF_A_PERIOD * 2 ** _digits(kind)
     reach = {
         node.name: sketch.abs_max
         for node in graph.of_type(*PERIODIC)
@@ -56,4 +62,5 @@ def float_angles(graph: Graph, context: Context) -> StaysFloat:
     return StaysFloat(
         {name: reason(end) for name, end in found.nodes.items()},
         {name: reason(end) for name, end in found.tensors.items()},
+        {*found.nodes, *reach},
     )

@@ -5,7 +5,7 @@
 
 What such a node reads stays float, back through whatever computes it, as long as nothing else is lost: a node all of
 whose results decide stays float with them; a product of matrices or a convolution is computed in codes as before, and
-only its result gets none.
+only its result gets none. What others read too is rounded for them alone, where it is float to begin with.
 """
 # SPDX-License-Identifier: MIT
 
@@ -57,7 +57,7 @@ def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: froz
         for tensor in node.output:
             found.add(graph, tensor, leads)
         read = [tensor for tensor in node.output if tensor and (tensor in graph.outputs or graph.consumers(tensor))]
-        if read and all(tensor in found.tensors for tensor in read) and _passes(node, stops):
+        if read and all(tensor in found.tensors for tensor in read) and _passes(graph, node, stops):
             found.nodes[node.name] = found.tensors[read[0]]
             leads[id(node)] = set(node.input)
         else:
@@ -81,8 +81,17 @@ class Traced:
             self.tensors[tensor] = self.nodes.get(readers[0].name, readers[0])
 
 
-def _passes(node: NodeProto, stops: frozenset[str]) -> bool:
-    return node.op_type not in stops and node.domain in DEFAULT_DOMAINS and not any(subgraphs(node))
+def _passes(graph: Graph, node: NodeProto, stops: frozenset[str]) -> bool:
+    works = node.op_type in stops and not _is_outer(graph, node)
+    return not works and node.domain in DEFAULT_DOMAINS and not any(subgraphs(node))
+
+
+def _is_outer(graph: Graph, node: NodeProto) -> bool:
+    """Whether a product of matrices adds nothing up: a column times a row, as positions times frequencies are."""
+    if node.op_type != "MatMul":
+        return False
+    left, right = (graph.shape(name) or () for name in node.input)
+    return (bool(left) and left[-1] == 1) or (len(right) > 1 and right[-2] == 1)
 
 
 @leave_float("FloatDecisions", stage=Stage.PREPARE, before=("FoldBatchNorm",))
@@ -96,4 +105,5 @@ def float_decisions(graph: Graph, context: Context) -> StaysFloat:
     return StaysFloat(
         {name: reasons[name] for name in found.nodes},
         {name: reasons[name] for name in found.tensors if graph.element_type(name) in FLOATS},
+        {node.name for node in graph if node.name in found.nodes or any(deciding_inputs(node))},
     )

@@ -6,10 +6,12 @@ from __future__ import annotations
 from ort_vitis_plugin.api import Declaration
 
 from .constant_nodes import constant_nodes
+from .decode_weights import decode_weights
 from .fold_constants import fold_constants
 from .fold_gemm_factors import fold_gemm_factors
 from .inline_constant_if import inline_constant_if
 from .inline_functions import INLINE_FUNCTIONS
+from .move_codes import move_codes
 from .name_nodes import name_nodes
 from .raise_opset import RAISE_OPSET
 from .remove_casts import remove_casts
@@ -32,6 +34,8 @@ DECLARATIONS: list[Declaration] = [
     remove_dropout,
     remove_casts,
     fold_constants,
+    move_codes,
+    decode_weights,
     remove_moves,
     fold_gemm_factors,
     rename_clashes,

@@ -45,8 +45,8 @@ TYPES = frozenset(
 # Of these a condition may be made: no more elements than its constants have, and the same value on every runtime.
 DECIDABLE = FOLDABLE - {"Tile", "Expand", "Div"}
 
-# A result may be this large, or else twice its inputs: no constant may blow the model up.
-SMALL_BYTES = 2**20
+# What a result may have beyond its inputs: no constant may blow the model up. A Cast alone does not: elements count.
+GROWTH_BYTES = 2**16
 
 
 def _values(graph: Graph, node: NodeProto) -> dict[str, NDArray[Any]] | None:
@@ -79,8 +79,14 @@ def _elements(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) ->
     return 0
 
 
-def _refusal(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]], limit: int) -> str | None:
-    if _elements(graph, node, values) * next(iter(values.values())).itemsize > limit:
+def _outgrows(elements: int, itemsize: int, values: dict[str, NDArray[Any]]) -> bool:
+    given = values.values()
+    limit = sum(array.nbytes for array in given) + GROWTH_BYTES
+    return elements > sum(array.size for array in given) and elements * itemsize > limit
+
+
+def _refusal(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> str | None:
+    if _outgrows(_elements(graph, node, values), next(iter(values.values())).itemsize, values):
         return "its result is much larger than its inputs"
     # C rounds towards zero, numpy downwards.
     if node.op_type == "Div" and any(array.dtype.kind in "iu" for array in values.values()):
@@ -146,13 +152,12 @@ def fold_constants(graph: Graph) -> int:
         values = _values(graph, node)
         if values is None:
             continue
-        limit = max(SMALL_BYTES, 2 * sum(array.nbytes for array in values.values()))
-        reason = _refusal(graph, node, values, limit)
+        reason = _refusal(graph, node, values)
         if reason is not None:
             graph.skip(node, reason)
             continue
         results = _evaluate(graph, [node], values, [tensor for tensor in node.output if tensor])
-        if any(result.nbytes > limit for result in results):
+        if any(_outgrows(result.size, result.itemsize, values) for result in results):
             continue
         graph.remove(node)
         for name, result in zip(filter(None, node.output), results, strict=True):

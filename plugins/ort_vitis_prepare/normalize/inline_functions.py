@@ -9,7 +9,11 @@ from ort_vitis_plugin.api import ModelError, ModelTransform
 
 
 def inline_functions(model: ModelProto) -> ModelProto:
-    """The model with the bodies of its local functions in place of the nodes that call them."""
+    """The model with the bodies of its local functions in place of the nodes that call them.
+
+    Raises:
+        ModelError: onnx cannot inline them.
+    """
     if not model.functions:
         return model
     try:

@@ -21,16 +21,20 @@ from ort_vitis_plugin.api import (
     ModelError,
     ModelTransform,
     OrtOptions,
+    QType,
+    QuantFormat,
     attribute,
     check_model,
     externalize,
     internalized,
+    qtype,
     subgraphs,
 )
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
 # DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
 MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 19
+BLOCKS_OPSET = WIDE_OPSET = 21
 
 
 def default_opset(model: ModelProto) -> int:
@@ -81,6 +85,9 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     """The model at ``needed`` or a later opset; the same object where it is there already.
 
     A model of opset 10 that the converter does not take stays as it is, unless more is needed.
+
+    Raises:
+        ModelError: onnx cannot convert the model.
     """
     opset = default_opset(model)
     if opset >= needed:
@@ -108,6 +115,9 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     return externalize(raised)
 
 
+"""The first with DequantizeLinear in blocks, and with 4 bits."""
+
+
 def _has_float16(model: ModelProto) -> bool:
     kinds = {tensor.data_type for tensor in model.graph.initializer}
     kinds |= {value.type.tensor_type.elem_type for value in (*model.graph.input, *model.graph.value_info)}
@@ -119,15 +129,43 @@ def _needed(model: ModelProto, context: Context) -> int:
     per_channel = context.request.per_channel or any(
         "axis" in entry for listed in overrides.values() for entry in listed
     )
-    of_format = int(context.format.writer.opset_for((context.activation, context.weight)))
+    of_format = int(context.format.writer.opset_for(context.kinds))
+    if context.options[OrtOptions].block_size:
+        of_format = max(of_format, BLOCKS_OPSET)
     needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
+    if context.options[CallOptions].weight_only:
+        needed = max(needed, BLOCKS_OPSET)
     stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
 
+def _kinds(context: Context) -> Iterator[QType]:
+    """The types of activations and weights, and those that the caller states of single tensors."""
+    yield from (context.activation, context.weight)
+    for listed in (context.options[OrtOptions].tensor_quant_overrides or {}).values():
+        for entry in listed:
+            yield from (
+                qtype(each["quant_type"]) for each in (entry, entry.get("convert") or {}) if "quant_type" in each
+            )
+
+
+def _has_native_16_bits(context: Context) -> bool:
+    """Whether 16-bit pairs are to be ONNX's own, of opset 21: onnxruntime 1.32 raises models for them too."""
+    asked = context.options[OrtOptions]
+    if context.format.key != QuantFormat.QDQ or context.target.keeps_opset or asked.use_qdq_contrib_ops:
+        return False
+    return any(kind.is_integer and kind.bits == 16 for kind in _kinds(context))
+
+
 def raise_for(model: ModelProto, context: Context) -> ModelProto:
     """Raise the model to what the request needs."""
-    return raise_opset(model, _needed(model, context))
+    needed = _needed(model, context)
+    if needed < WIDE_OPSET and _has_native_16_bits(context):
+        try:
+            return raise_opset(model, WIDE_OPSET)
+        except ModelError as error:
+            context.note(f"16-bit pairs are com.microsoft's: {error}")
+    return raise_opset(model, needed)
 
 
 RAISE_OPSET = ModelTransform(

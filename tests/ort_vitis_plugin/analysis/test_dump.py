@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import ModelProto, TensorProto, helper
 
-from ort_vitis_plugin import custom_ops
+from ort_vitis_plugin import custom_ops, quantize_static
 from ort_vitis_plugin.analysis.dump import dump_model
 from ort_vitis_plugin.errors import CalibrationError, ModelError, ModelNotFoundError, OutputError
+from ort_vitis_plugin.testing import graph, random_feeds
 
 X = np.array([[0.3, -1.2, 700.0], [2.5, 0.0, -0.26]], np.float32)
 W = np.array([[0.5, -0.25, 1.0], [0.75, 0.1, -1.5]], np.float32)
@@ -192,3 +194,32 @@ def test_bad_input(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be made"):
         dump_model(model_of("Vitis"), Reader({"x": X}), output_dir=tmp_path / "file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
+def test_only_slashes_are_replaced_and_floats_stay_apart(tmp_path: Path) -> None:
+    """Names as AMD's tools give them; a tensor called like another's floats has files of its own."""
+    source = graph("t (float[2, 4] x) => (float[2, 4] y) { a = Relu(x) b = Relu(a) c = Relu(b) y = Relu(c) }", 17)
+    names = {"a": "onnx::Conv_501", "b": "/block/A*B", "c": "onnx::Conv_501_float"}
+    for node in source.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+    dump_model(source, random_feeds(source), dump_float=True, output_dir=str(tmp_path))
+    found = {path.name for path in tmp_path.glob("*.bin")}
+    assert found == {f"{name}_float.bin" for name in ("onnx::Conv_501", "_block_A*B", "onnx::Conv_501_float", "y")}
+    assert len({name.lower() for name in found}) == len(found)
+
+
+@pytest.mark.parametrize("quant_format", ["VitisQuantFormat.QDQ", "VitisQuantFormat.FixNeuron"])
+def test_models_without_functions_are_dumped_too(quant_format: str, tmp_path: Path) -> None:
+    values = {"w": np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32)}
+    source = graph("t (float[2, 4] x) => (float[2, 4] y) { y = MatMul(x, w) }", 17, values)
+    written = quantize_static(source, None, random_feeds(source), quant_format=quant_format).model
+    bare = ModelProto()
+    bare.CopyFrom(written)
+    del bare.functions[:]
+    for model, folder in ((written, "written"), (bare, "bare")):
+        dump_model(model, random_feeds(source), output_dir=str(tmp_path / folder))
+    files = {path.name: path.read_bytes() for path in (tmp_path / "written").iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "bare").iterdir()} == files
+    assert len(files) > 4

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from ort_vitis_plugin.calibration import Calibration, calibrate
+from ort_vitis_plugin.calibration import Calibration, calibration_of
 from ort_vitis_plugin.calibration.channel_squares import Channels, ChannelSquares
 from ort_vitis_plugin.sketch import engine as sketch_engine
 
@@ -86,7 +86,7 @@ def feeds() -> list[dict[str, np.ndarray[Any, Any]]]:
 def test_energies_are_mean_squares_of_channels(observers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not observers:
         monkeypatch.setattr(sketch_engine, "library", lambda: None)
-    found = calibrate(model(), feeds(), ["x", "f", "h"], channels=WANTED).energies
+    found = calibration_of(model(), feeds(), ["x", "f", "h"], channels=WANTED).energies
     x = np.concatenate([feed["x"] for feed in feeds()])
     np.testing.assert_allclose(found[WANTED[0]].mean(), (x.astype(np.float64) ** 2).mean(axis=(0, 2, 3)), rtol=1e-6)
     assert [found[channels].mean().size for channels in WANTED] == [4, 48, 5]
@@ -94,9 +94,9 @@ def test_energies_are_mean_squares_of_channels(observers: bool, monkeypatch: pyt
 
 
 def test_workers_and_files_give_the_same_bits(tmp_path: Path) -> None:
-    here = calibrate(model(), feeds(), ["y"], channels=WANTED)
+    here = calibration_of(model(), feeds(), ["y"], channels=WANTED)
     with ThreadPoolExecutor(2) as executor:
-        there = calibrate(model(), feeds(), ["y"], channels=WANTED, executor=executor)
+        there = calibration_of(model(), feeds(), ["y"], channels=WANTED, executor=executor)
     here.save(tmp_path / "saved")
     loaded = Calibration.load(tmp_path / "saved", model())
     for channels, squares in here.energies.items():

@@ -374,7 +374,7 @@ def test_a_call_that_fails_writes_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         yield from feeds(2)
         raise OSError("disk gone")
 
-    with pytest.raises(CalibrationError, match="sample 2: disk gone"):
+    with pytest.raises(OSError, match="disk gone"):
         ours(tmp_path / "ranges.json", broken())
     assert list(tmp_path.iterdir()) == []
 

@@ -82,7 +82,7 @@ def test_taken_away(plugin: Plugin) -> None:
 
 def test_a_package_that_nobody_serves(plugin: Plugin) -> None:
     with pytest.raises(
-        UnknownNameError, match=r"no plugin serves the names of old_tol .*old_tool, vai_q_onnx.*did you mean"
+        UnknownNameError, match=r"no plugin serves the names of old_tol .*old_tool, .*vai_q_onnx.*did you mean"
     ):
         install("old_tol", catalog=catalog(plugin))
 

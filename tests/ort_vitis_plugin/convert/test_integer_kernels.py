@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ort_vitis_plugin.convert import integer_kernels
-from ort_vitis_plugin.convert.integer_kernels import PRECISE, exact_config, flags_of, saturates
+from ort_vitis_plugin.convert.integer_kernels import PRECISE, cpu_saturates, exact_config, flags_of
 from tests.ort_vitis_plugin.convert.small_networks import FULL, codes_of, network, on_grid, pair, session
 
 CPUS = {
@@ -34,12 +34,12 @@ def test_cpus(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(integer_kernels.Path, "read_text", read)
-    saturates.cache_clear()
+    cpu_saturates.cache_clear()
     try:
-        assert saturates() is expected
+        assert cpu_saturates() is expected
         assert exact_config() == (PRECISE if expected else {})
     finally:
-        saturates.cache_clear()
+        cpu_saturates.cache_clear()
 
 
 def test_flags() -> None:

@@ -295,7 +295,7 @@ def test_an_error_of_the_transform_stays_its_own(graph: Build) -> None:
 
     with pytest.raises(KeyError) as caught:
         feeds(DATA, graph(ONE), transform=broken)
-    assert caught.value.__notes__ == ["in the transform of row 0"]
+    assert caught.value.__notes__ == ["raised by the transform of row 0"]
 
 
 def test_onnxruntimes_own_door_takes_them(graph: Build, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +17,30 @@ from ort_vitis_plugin import Pictures, calibration_data
 from ort_vitis_plugin.data_readers import Feed
 from ort_vitis_plugin.data_readers.pictures import BrokenPictureWarning
 from ort_vitis_plugin.errors import CalibrationError, OptionError
+from tests.ort_vitis_plugin.data_readers.drawings import (
+    FREE,
+    LAST,
+    PIXELS,
+    RGB,
+    Build,
+    Made,
+    feeds,
+    pixels,
+)
 
-Image = pytest.importorskip("PIL.Image")
-
-Build = Callable[[str], onnx.ModelProto]
-Made = Callable[..., Path]
-
-RGB = "t (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) { y = Tanh(x) }"
 GRAY = "t (float[1, 1, 8, 8] x) => (float[1, 1, 8, 8] y) { y = Tanh(x) }"
-LAST = "t (float[1, 8, 8, 3] x) => (float[1, 8, 8, 3] y) { y = Tanh(x) }"
-PIXELS = "t (uint8[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) { y = Cast<to = 1>(x) }"
+
+
 HALVES = "t (float16[1, 3, 8, 8] x) => (float16[1, 3, 8, 8] y) { y = Tanh(x) }"
+
+
 SIGNED = "t (int8[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y) { y = Cast<to = 1>(x) }"
-FREE = "t (float[N, 3, H, W] x) => (float[N, 3, H, W] y) { y = Tanh(x) }"
+
+
 FLAT = "t (float[1, 9] x) => (float[1, 9] y) { y = Tanh(x) }"
+
+
 FOUR = "t (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) { y = Tanh(x) }"
-
-
-def pixels(height: int = 8, width: int = 8, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Made:
-    """``made({"a.png": array})``: a folder with these pictures."""
-
-    def make(pictures: dict[str, Any]) -> Path:
-        for name, array in pictures.items():
-            file = tmp_path / "imgs" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(array, bytes):
-                file.write_bytes(array)
-            else:
-                (Image.fromarray(array) if isinstance(array, np.ndarray) else array).save(file)
-        return tmp_path / "imgs"
-
-    return make
-
-
-def feeds(source: Any, model: onnx.ModelProto, **arguments: Any) -> list[np.ndarray]:
-    return [feed["x"] for feed in calibration_data(source, **arguments).bound_to(model)]
 
 
 def test_a_folder_needs_no_word_where_the_model_says_it_all(made: Made, graph: Build) -> None:
@@ -85,86 +69,6 @@ def test_layout_type_and_color_follow_the_model(model: str, made: Made, graph: B
     assert found.dtype == onnx.helper.tensor_dtype_to_np_dtype(value.elem_type)
     if model == PIXELS:
         np.testing.assert_array_equal(found[0], pixels().transpose(2, 0, 1))
-
-
-def test_the_equation(made: Made, graph: Build) -> None:
-    folder = made({"a.png": pixels()})
-    arguments: dict[str, Any] = {"mean": (0.5, 0.4, 0.3), "std": [0.1, 0.2, 0.3], "scale": 1 / 128}
-    (found,) = feeds(Pictures(folder, color="BGR", layout="NHWC", **arguments), graph(LAST))
-    expected = (pixels()[..., ::-1] / 128 - np.array([0.5, 0.4, 0.3])) / np.array([0.1, 0.2, 0.3])
-    np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-6)
-
-
-def ramp(height: int, width: int) -> np.ndarray:
-    """Red grows downwards and green to the right, in whole steps."""
-    rows, columns = np.mgrid[:height, :width]
-    return np.stack([rows * 4, columns * 4, rows * 0], -1).astype(np.uint8)
-
-
-SIZES: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[int, int], tuple[int, int]]] = {
-    # arguments, height and width of the picture, its pixel (row, column) at the top left, and at the bottom right
-    "crop": ({"crop": 8}, (20, 12), (6, 2), (13, 9)),
-    "crop an odd rest as torchvision": ({"crop": 8}, (11, 9), (2, 0), (9, 7)),
-    "shortest, then crop": ({"size": 8, "crop": 8}, (8, 20), (0, 6), (7, 13)),
-}
-
-
-@pytest.mark.parametrize("case", SIZES)
-def test_crops_keep_the_middle(case: str, made: Made, graph: Build) -> None:
-    arguments, (height, width), first, last = SIZES[case]
-    (found,) = feeds(Pictures(made({"a.png": ramp(height, width)}), scale=0.25, **arguments), graph(RGB))
-    assert tuple(found[0, :2, 0, 0]) == first
-    assert tuple(found[0, :2, -1, -1]) == last
-
-
-def test_resizing(made: Made, graph: Build) -> None:
-    folder = made({"a.png": np.full((10, 20, 3), 200, np.uint8)})
-    (shortest,) = feeds(Pictures(folder, size=6), graph(FREE))
-    assert shortest.shape == (1, 3, 6, 12)
-    (stretched,) = feeds(Pictures(folder, size=(6, 7)), graph(FREE))
-    assert stretched.shape == (1, 3, 6, 7)
-    (boxed,) = feeds(Pictures(folder, size=8, resize="letterbox", scale=1), graph(RGB))
-    np.testing.assert_array_equal(boxed[0, 0, :, 0], [114, 114, 200, 200, 200, 200, 114, 114])
-    (by_model,) = feeds(Pictures(folder, preprocess="yolo", scale=1), graph(RGB))
-    np.testing.assert_array_equal(by_model, boxed)
-
-
-def test_recipes(made: Made, graph: Build) -> None:
-    folder = made({"a.png": pixels(300, 400)})
-    picture = Image.open(folder / "a.png")
-    (found,) = feeds(Pictures(folder, preprocess="imagenet"), graph(FREE))
-    resized = np.asarray(picture.resize((341, 256), Image.Resampling.BILINEAR))[16:240, 58:282]
-    expected = (resized / 255 - np.array([0.485, 0.456, 0.406])) / np.array([0.229, 0.224, 0.225])
-    np.testing.assert_allclose(found[0], expected.transpose(2, 0, 1), rtol=1e-5, atol=1e-5)
-    assert feeds(Pictures(folder, preprocess="imagenet"), graph(RGB))[0].shape == (1, 3, 8, 8)
-    assert feeds(Pictures(folder, preprocess="imagenet"), graph(PIXELS))[0].dtype == np.uint8
-    with pytest.raises(CalibrationError, match=r"pixels themselves; leave out mean$"):
-        feeds(Pictures(folder, preprocess="imagenet", mean=0.5), graph(PIXELS))
-    assert feeds(Pictures(folder, preprocess="yolo"), graph(FREE))[0].shape == (1, 3, 640, 640)
-    (zero_one,) = feeds(Pictures(folder, preprocess="zero-one"), graph(RGB))
-    np.testing.assert_array_equal(zero_one[0, :, 0, 0] * 255, np.asarray(picture.resize((8, 8), 2))[0, 0])
-
-
-def test_pictures_stand_upright(made: Made, graph: Build) -> None:
-    tags = Image.Exif()
-    tags[0x0112] = 6  # turned by 90 degrees: rows of the file run downwards
-    folder = made({})
-    folder.mkdir()
-    Image.fromarray(ramp(8, 8)).save(folder / "a.png", exif=tags)
-    (found,) = feeds(Pictures(folder, scale=0.25), graph(RGB))
-    np.testing.assert_array_equal(found[0].transpose(1, 2, 0), np.rot90(ramp(8, 8), -1) / 4)
-
-
-def test_transparent_parts_show_white_and_16_bits_become_8(made: Made, graph: Build) -> None:
-    alpha = np.zeros((8, 8, 4), np.uint8)
-    alpha[:4, :, 3] = 255
-    deep = Image.fromarray((np.arange(64, dtype=np.uint16).reshape(8, 8) << 8) + 255)
-    palette = Image.fromarray(pixels()).convert("P")
-    folder = made({"a.png": alpha, "b.png": deep, "c.png": palette, "d.png": Image.new("1", (8, 8), 1)})
-    a, b, _, d = feeds(Pictures(folder, scale=1), graph(RGB))
-    assert (float(a[0, 0, 0, 0]), float(a[0, 0, 7, 0])) == (0, 255)
-    np.testing.assert_array_equal(b[0, 0], np.arange(64).reshape(8, 8))
-    assert np.all(d == 255)
 
 
 def test_broken_pictures_are_named_and_left_out(made: Made, graph: Build) -> None:
@@ -210,43 +114,6 @@ def test_folders_that_are_numbers_are_the_classes(made: Made) -> None:
     folder = made({f"{number}/a.png": pixels() for number in (0, 2, 10)})
     assert Pictures(folder).labels == (0, 10, 2)  # in the order of the files
     assert Pictures(made({"flat.png": pixels()})).labels is None
-
-
-def test_a_function_of_the_users(made: Made, graph: Build, tmp_path: Path) -> None:
-    folder = made({"a.png": pixels(20, 30)})
-    (tmp_path / "mine.py").write_text(
-        "import numpy as np\n"
-        "def first(picture):\n"
-        "    assert picture.mode == 'RGB'\n"
-        "    return np.asarray(picture, np.float32)[:8, :8].transpose(2, 0, 1) / 128\n"
-        "def wrong(picture):\n"
-        "    return 'done'\n"
-    )
-    expected = pixels(20, 30)[:8, :8].transpose(2, 0, 1)[None].astype(np.float32) / 128
-    named = f"{tmp_path / 'mine.py'}:first"
-    for source in (Pictures(folder, preprocess=named), Pictures(folder, preprocess=first)):
-        np.testing.assert_array_equal(feeds(source, graph(RGB))[0], expected)
-    np.testing.assert_array_equal(feeds(folder, graph(RGB), transform=first)[0], expected)
-    halved = feeds(Pictures(folder, crop=8), graph(RGB), transform=lambda array: array / 2)
-    np.testing.assert_array_equal(halved[0] * 2, feeds(Pictures(folder, crop=8), graph(RGB))[0])
-    with pytest.raises(CalibrationError, match=r"transform returns str for .*a.png"):
-        feeds(Pictures(folder, preprocess=f"{tmp_path / 'mine.py'}:wrong"), graph(RGB))
-    for name, message in (
-        (
-            "imagnet",
-            r"no preprocessing 'imagnet' \(imagenet, yolo, zero-one, or FILE.py:FUNCTION\); did you mean imagenet",
-        ),
-        ("nothing.py:f", "'nothing.py' of the preprocessing .* does not exist"),
-        (f"{tmp_path / 'mine.py'}:frst", "has no function 'frst'; did you mean first"),
-    ):
-        with pytest.raises(CalibrationError, match=message):
-            Pictures(folder, preprocess=name)
-    with pytest.raises(OptionError, match="makes the whole sample; leave out mean"):
-        Pictures(folder, preprocess=first, mean=0.5)
-
-
-def first(picture: Any) -> np.ndarray:
-    return np.asarray(picture, np.float32)[:8, :8].transpose(2, 0, 1) / 128
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,3 +67,80 @@ def test_ragged_batches_pass(graph: Build) -> None:
     feeds = [{"x": np.ones((rows, 3), np.float32)} for rows in (4, 4, 2)]
     result = ort_vitis_plugin.quantize_static(graph(ONE), None, feeds)
     assert result.report.sqnr["y"] > 20
+
+
+LATER: dict[str, tuple[Any, str]] = {
+    "big-endian": (ROW.astype(">f4"), r"sample 1: .* as >f4, but the model takes float32 in this machine's byte order"),
+    "float64": (ROW.astype(np.float64), "sample 1: .* as float64"),
+    "wrong size": (np.zeros((1, 4), np.float32), r"sample 1: .* shape \[1, 4\]"),
+    "wrong rank": (ROW[0], r"sample 1: .* shape \[3\]"),
+    "no array": ([[1.0, 2.0, 3.0], [1.0]], "sample 1: .* which is no array"),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+@pytest.mark.parametrize("call", ["quantize_static", "calibrate", "with a checkpoint"])
+def test_every_sample_is_checked(graph: Build, case: str, call: str, tmp_path: Path) -> None:
+    array, message = LATER[case]
+    feeds = iter([{"x": ROW + 1}, {"x": array}, {"x": ROW}])
+    arguments: dict[str, Any] = {"checkpoint": tmp_path / "c"} if call == "with a checkpoint" else {}
+    door: Any = ort_vitis_plugin.calibrate
+    if call == "quantize_static":
+        door, arguments = ort_vitis_plugin.quantize_static, {"model_output": None}
+    with pytest.raises(CalibrationError, match=message):
+        door(graph(ONE), calibration_data_reader=Given(feeds), **arguments)
+
+
+class Given:
+    """A reader, whose samples nobody converts."""
+
+    def __init__(self, feeds: Any) -> None:
+        self.feeds = feeds
+
+    def get_next(self) -> Any:
+        return next(self.feeds, None)
+
+
+def test_what_the_model_leaves_open_is_as_in_the_first_sample(graph: Build) -> None:
+    source = graph("t (float x) => (float y) { y = Relu(x) }")
+    source.graph.input[0].type.tensor_type.ClearField("shape")
+    source.graph.output[0].type.tensor_type.ClearField("shape")
+    feeds = [{"x": np.zeros((2, 3), np.float32)}, {"x": np.zeros(3, np.float32)}]
+    with pytest.raises(CalibrationError, match=r"sample 1: .* of 1 axes, but the first sample was .* of 2 axes"):
+        list(Samples(feeds, source))
+
+
+class Refilling:
+    """A reader that fills one array again and again."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values, self.at, self.array = values, 0, np.zeros((1, 3), np.float32)
+
+    def get_next(self) -> Any:
+        if self.at == len(self.values):
+            return None
+        self.array[:] = self.values[self.at]
+        self.at += 1
+        return {"x": self.array}
+
+    def rewind(self) -> None:
+        self.at = 0
+
+
+def test_remembered_samples_are_copies_and_do_not_grow(graph: Build) -> None:
+    samples = Samples(Refilling([1, 2, 3]), graph(ONE), remember=2)
+    for _ in range(3):
+        samples.rewind()
+        assert [float(feed["x"][0, 0]) for feed in samples] == [1, 2, 3]
+    assert [float(feed["x"][0, 0]) for feed in samples.some(2)] == [1, 2]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"checkpoint": "c", "checkpoint_every": 2}, {"executor": True}], ids=str)
+def test_a_reader_that_refills_one_array(
+    graph: Build, arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if "executor" in arguments:
+        arguments = {"executor": ThreadPoolExecutor(1)}
+    found = ort_vitis_plugin.calibrate(graph(ONE), Refilling([1, 5, 2]), **arguments)
+    assert (found.sketches["x"].minimum, found.sketches["x"].maximum, found.sketches["x"].sum) == (1, 5, 24)

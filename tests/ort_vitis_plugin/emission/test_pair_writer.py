@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
-from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, quantize_static
 from ort_vitis_plugin.emission.pair_writer import FLOAT8_OPSET, PairWriter
 from ort_vitis_plugin.errors import UnsupportedError
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
-from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from ort_vitis_plugin.testing import LEVELS, graph, random_feeds, run_model
 
 FLOAT8 = QuantType.QFLOAT8E4M3FN
 RNG = np.random.default_rng(0)
@@ -110,7 +110,7 @@ def test_float8_is_no_type_of_quantized_operators() -> None:
     ("kinds", "opset"), [(("QInt8", "QInt16"), 0), (("QInt8", "QFLOAT8E4M3FN"), FLOAT8_OPSET), (("QBFloat16",), 0)]
 )
 def test_the_least_opset_follows_from_the_types(kinds: tuple[str, ...], opset: int) -> None:
-    assert PairWriter.opset_for(map(qtype, kinds)) == opset
+    assert PairWriter.opset_for(map(host_qtype, kinds)) == opset
 
 
 def test_half_floats_have_the_scale_one() -> None:
@@ -132,5 +132,27 @@ def test_who_shares_parameters_has_their_type() -> None:
     (pool,) = (node for node in result.graph.node if node.op_type == "MaxPool")
     (behind,) = (node for node in result.graph.node if pool.output[0] in node.input)
     assert behind.input[2] == "h_zero_point"
-    assert stored(result)["h_zero_point"].dtype == np.int8
+    assert stored(result)["h_zero_point"].dtype == stored(result)[behind.input[2]].dtype == np.int8
     assert worst_sqnr(source, result) > 25
+
+
+@pytest.mark.parametrize(
+    ("configuration", "own"),
+    [
+        ({}, False),
+        ({"enable_dpu": True, "activation_type": QuantType.QUInt8}, True),
+        ({"quant_format": VitisQuantFormat.FixNeuron}, True),
+    ],
+    ids=["as onnxruntime", "the NPU", "FixNeuron"],
+)
+def test_a_compiler_finds_parameters_by_the_tensor_of_their_pair(configuration: Any, own: bool) -> None:
+    """A MaxPool's output shares the scale of its input: one initializer, or one of each name."""
+    source = model("MaxPool")
+    found = quantize_static(source, None, random_feeds(source), **configuration).model
+    ends = [node for node in found.graph.node if node.op_type in ("DequantizeLinear", "FixNeuron")]
+    written = {tensor.name: numpy_helper.to_array(tensor) for tensor in found.graph.initializer}
+    (pool,) = (node for node in found.graph.node if node.op_type == "MaxPool")
+    before = next(node for node in ends if pool.input[0] in node.output)
+    behind = next(node for node in found.graph.node if pool.output[0] in node.input)
+    assert written[before.input[1]] == written[behind.input[1]]
+    assert behind.input[1] == ("y_scale" if own else before.input[1])

@@ -17,11 +17,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
 
 # Bound before anything attaches, as in a user's script.
 from onnxruntime.quantization import (
+    CalibrationDataReader,
     CalibrationMethod,
     QuantFormat,
     QuantType,
@@ -33,6 +36,7 @@ from onnxruntime.quantization.calibrate import create_calibrator
 
 from ort_vitis_plugin.entry.attach import attach, attach_on_import, attached, detach, is_attached, original
 from ort_vitis_plugin.errors import AttachError
+from ort_vitis_plugin.testing import graph
 
 Call = Mapping[str, object]
 MODULE = sys.modules["ort_vitis_plugin.entry.attach"]
@@ -350,6 +354,58 @@ def test_a_reloaded_copy_takes_over(calls: list[tuple[str, Call]]) -> None:
             warnings.simplefilter("ignore")
             detach()
     assert len(calls) == 1
+
+
+def test_a_reloaded_module_is_still_attached(calls: list[tuple[str, Call]]) -> None:
+    plain = quantize_static.__code__
+    attach()
+    spec = importlib.util.spec_from_file_location("ort_vitis_plugin.entry.attach", str(MODULE.__file__))
+    assert spec is not None
+    assert spec.loader is not None
+    copy = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = copy
+    try:
+        spec.loader.exec_module(copy)
+        assert copy.is_attached()
+        quantize_static("in", "out", None, calibrate_method=OurMethod.Ours)
+        copy.detach()
+        assert quantize_static.__code__ is plain
+    finally:
+        sys.modules[spec.name] = MODULE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            detach()
+    assert [door for door, _ in calls] == ["quantize"]
+
+
+def test_who_attaches_during_a_call_of_onnxruntime_gives_it_no_calibrator_of_ours(
+    calls: list[tuple[str, Call]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    body = sys.modules["onnxruntime.quantization.quantize"]
+    model = graph("t (float[1, 3] x) => (float[1, 3] y) { y = Relu(x) }")
+    onnx.save(model, tmp_path / "m.onnx")
+    load = body.load_model_with_shape_infer
+
+    def attaching(*arguments: Any) -> Any:
+        attach()
+        return load(*arguments)
+
+    monkeypatch.setattr(body, "load_model_with_shape_infer", attaching)
+    with pytest.raises(ValueError, match="Unsupported calibration method"):
+        quantize_static(tmp_path / "m.onnx", tmp_path / "q.onnx", Given(), calibrate_method=OurMethod.Ours)
+    assert is_attached()
+    assert calls == []
+    with pytest.raises(ValueError, match="Unsupported calibration method"):
+        create_calibrator("m.onnx", calibrate_method="plain")
+    create_calibrator("m.onnx", calibrate_method=OurMethod.Ours)
+    assert [door for door, _ in calls] == ["calibrator"]
+
+
+class Given(CalibrationDataReader):
+    """One sample."""
+
+    def get_next(self) -> Any:
+        return None
 
 
 def test_traceback_of_a_failing_call_can_be_printed(calls: list[tuple[str, Call]]) -> None:

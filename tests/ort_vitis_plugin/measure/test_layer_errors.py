@@ -12,10 +12,20 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, quantize_static
+from ort_vitis_plugin import (
+    PowerOfTwoMethod,
+    QuantFormat,
+    QuantType,
+    VitisQuantFormat,
+    VitisQuantType,
+    quantize_static,
+)
 from ort_vitis_plugin.data_readers import Feed
 from ort_vitis_plugin.errors import CalibrationError, ModelError
+from ort_vitis_plugin.measure.evaluate import compare
 from ort_vitis_plugin.measure.layer_errors import LayerError, layer_errors
+from ort_vitis_plugin.onnx_io.load import load_model
+from ort_vitis_plugin.testing import graph
 from tests.models import networks
 from tests.zoo.configurations import NPU_CNN
 
@@ -146,3 +156,62 @@ def test_a_weight_is_measured_at_the_output_of_its_operator() -> None:
     error, signal = (np.array([np.tensordot(m[:, :, 0, 0], f["x"][0], 1) for f in feeds]) for m in (rounded - w, w))
     assert found["w"] == pytest.approx(10 * math.log10((signal**2).sum() / (error**2).sum()), abs=0.1)
     assert found["w"] < 12  # the weight itself has more than 40 dB
+
+
+@pytest.mark.parametrize("quant_format", [QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron])
+def test_a_tensor_with_several_pairs_of_one_meaning_is_one_row(quant_format: Any) -> None:
+    def found(dedicated: bool) -> list[LayerError]:
+        options = {"DedicatedQDQPair": dedicated}
+        model = quantize_static(
+            networks.network("digits"),
+            None,
+            networks.reader("digits", 20),
+            quant_format=quant_format,
+            extra_options=options,
+        ).model
+        return errors(model)
+
+    assert sorted(found(True), key=lambda row: row.tensor) == sorted(found(False), key=lambda row: row.tensor)
+
+
+def test_pairs_of_different_meaning_are_rows_of_their_own() -> None:
+    kinds = {"quant_type": QuantType.QInt8, "convert": {"quant_type": QuantType.QInt16, "recv_nodes": {"second"}}}
+    values = {"w": np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)}
+    body = "a = MatMul(x, w) b = MatMul(x, w) y = Add(a, b)"
+    model = graph(f"t (float[2, 8] x) => (float[2, 8] y) {{ {body} }}", 21, values)
+    model.graph.node[0].name, model.graph.node[1].name = "first", "second"
+    feeds = [{"x": np.random.default_rng(1).standard_normal((2, 8)).astype(np.float32)}]
+    options = {"TensorQuantOverrides": {"x": [kinds]}, "Target": "cpu"}
+    result = quantize_static(model, None, feeds, extra_options=options)
+    rows = [row for row in layer_errors(model, result.model, feeds) if row.tensor.split(" at ")[0] == "x"]
+    assert len(rows) == 2
+    assert {row.tensor for row in rows} > {"x"}
+
+
+@pytest.mark.parametrize("domain", ["com.vai.quantize", "ai.onnx.contrib"])
+def test_models_without_functions_get_them(domain: str) -> None:
+    """As AMD's tools write them: the operators alone."""
+    written = quantize_static(
+        networks.network("digits"),
+        None,
+        networks.reader("digits", 20),
+        quant_format=VitisQuantFormat.QDQ if domain == "com.vai.quantize" else VitisQuantFormat.FixNeuron,
+    ).model
+    bare = ModelProto()
+    bare.CopyFrom(written)
+    del bare.functions[:]
+    if domain == "ai.onnx.contrib":
+        assert any(node.domain == domain for node in bare.graph.node)
+    assert errors(bare) == errors(written)
+    feeds = networks.digits("digits", 2, 0).calibration
+    assert compare(load_model(networks.network("digits")), bare, feeds) == compare(
+        load_model(networks.network("digits")), written, feeds
+    )
+
+
+def test_a_model_that_does_not_load_is_a_typed_error() -> None:
+    broken = ModelProto()
+    broken.CopyFrom(quantized())
+    next(node for node in broken.graph.node if node.op_type == "Conv").domain = "other.domain"
+    with pytest.raises(ModelError, match="cannot load the quantized model"):
+        errors(broken)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.numerics import positions
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 
-INT8, UINT8, INT16 = qtype("QInt8"), qtype("QUInt8"), qtype("QInt16")
+INT8, UINT8, INT16 = host_qtype("QInt8"), host_qtype("QUInt8"), host_qtype("QInt16")
 
 
 @pytest.mark.parametrize("position", [-126, -1, 0, 1, 7, 126])

@@ -11,14 +11,14 @@ from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType
 from ort_vitis_plugin.errors import UnsupportedError
-from ort_vitis_plugin.numerics.qtypes import Scaling, qtype, storage_dtype
+from ort_vitis_plugin.numerics.qtypes import Scaling, host_qtype, storage_dtype
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32"]
 
 
 @pytest.mark.parametrize("name", INTEGERS)
 def test_limits_are_numpys(name: str) -> None:
-    kind = qtype(f"Q{'UInt' if name[0] == 'u' else 'Int'}{name.strip('uint')}")
+    kind = host_qtype(f"Q{'UInt' if name[0] == 'u' else 'Int'}{name.strip('uint')}")
     info = np.iinfo(name)
     assert (kind.min, kind.max, kind.bits) == (info.min, info.max, info.bits)
     assert storage_dtype(kind) == np.dtype(name)
@@ -27,11 +27,11 @@ def test_limits_are_numpys(name: str) -> None:
 
 
 def test_floats() -> None:
-    assert qtype("QFloat16").max == np.finfo(np.float16).max
-    assert float(qtype("QBFloat16").max) == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
-    assert storage_dtype(qtype("QBFloat16")) == ml_dtypes.bfloat16
-    assert not qtype("QFloat16").is_integer
-    assert qtype("QFLOAT8E4M3FN").max == float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
+    assert host_qtype("QFloat16").max == np.finfo(np.float16).max
+    assert float(host_qtype("QBFloat16").max) == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    assert storage_dtype(host_qtype("QBFloat16")) == ml_dtypes.bfloat16
+    assert not host_qtype("QFloat16").is_integer
+    assert host_qtype("QFLOAT8E4M3FN").max == float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_floats() -> None:
     ],
 )
 def test_a_type_says_which_parameters_go_with_its_codes(name: str, scaling: Scaling) -> None:
-    assert qtype(name).scaling is scaling
+    assert host_qtype(name).scaling is scaling
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_type_says_which_parameters_go_with_its_codes(name: str, scaling: Scal
     [("QInt8", 0, (-64, 64)), ("QUInt8", 128, (0, 127)), ("QUInt16", 32768, (0, 32767)), ("QFloat16", 0, None)],
 )
 def test_zero_points_and_reduced_ranges(name: str, symmetric: int, reduced: tuple[int, int] | None) -> None:
-    kind = qtype(name)
+    kind = host_qtype(name)
     assert kind.symmetric_zero_point() == symmetric
     assert kind.limits(reduce_range=True) == (reduced or (kind.min, kind.max))
 
@@ -65,17 +65,17 @@ def test_zero_points_and_reduced_ranges(name: str, symmetric: int, reduced: tupl
         (VitisQuantType.QBFloat16, "QBFloat16"),
         (onnx.TensorProto.UINT8, "QUInt8"),
         ("QInt32", "QInt32"),
-        (qtype("QInt4"), "QInt4"),
+        (host_qtype("QInt4"), "QInt4"),
     ],
 )
 def test_a_type_is_known_by_all_its_names(given: object, name: str) -> None:
-    assert str(qtype(given)) == name
+    assert str(host_qtype(given)) == name
 
 
 @pytest.mark.parametrize("given", ["QInt7", 999, None, 1.5])
 def test_what_is_no_type_is_refused(given: object) -> None:
     with pytest.raises(UnsupportedError, match="is not a quantization type"):
-        qtype(given)
+        host_qtype(given)
 
 
 def test_enums_have_the_manuals_values() -> None:
@@ -106,9 +106,9 @@ def test_what_no_plugin_declares_is_named() -> None:
     assert others
     for kind in others:
         with pytest.raises(UnsupportedError, match=f"{kind.name}: {kind.value}> is a type that no plugin here de"):
-            qtype(kind)
+            host_qtype(kind)
 
 
 def test_names_beyond_the_hosts_are_suggested() -> None:
     with pytest.raises(UnsupportedError, match=r"QInt8, .*QMine.; did you mean QMine"):
-        qtype("QMin", ["QMine"])
+        host_qtype("QMin", ["QMine"])

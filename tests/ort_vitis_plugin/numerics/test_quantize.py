@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ort_vitis_plugin.numerics.qtypes import qtype
+from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import along, fake_quant, quantize, round_to_float
 
-INT8, UINT8, INT16 = qtype("QInt8"), qtype("QUInt8"), qtype("QInt16")
+INT8, UINT8, INT16 = host_qtype("QInt8"), host_qtype("QUInt8"), host_qtype("QInt16")
 
 
 def test_quantize_rounds_half_to_even_and_saturates() -> None:
@@ -24,7 +24,7 @@ def test_quantize_is_onnxruntimes(kind: str) -> None:
     from ort_vitis_plugin.numerics.qtypes import storage_dtype
     from ort_vitis_plugin.testing import graph, run_model
 
-    known = qtype(kind)
+    known = host_qtype(kind)
     name = str(storage_dtype(known))
     rng = np.random.default_rng(1)
     values = (rng.standard_normal(2000) * 100).astype(np.float32)
@@ -58,6 +58,6 @@ def test_along_broadcasts_channels() -> None:
 
 def test_float8_rounds_to_the_nearest_and_saturates() -> None:
     values = np.array([0.0, 1.03, 1.07, -448.0, 460.0, 1e30, -np.inf, np.inf, 2.0**-10, 2.0**-11], np.float32)
-    found = round_to_float(values, np.float32(1), qtype("QFLOAT8E4M3FN"))
+    found = round_to_float(values, np.float32(1), host_qtype("QFLOAT8E4M3FN"))
     assert found.tolist() == [0.0, 1.0, 1.125, -448.0, 448.0, 448.0, -448.0, 448.0, 0.0, 0.0]
-    assert round_to_float(np.float32([3e38]), np.float32(1e-3), qtype("QFLOAT8E4M3FN")).tolist() == [448.0]
+    assert round_to_float(np.float32([3e38]), np.float32(1e-3), host_qtype("QFLOAT8E4M3FN")).tolist() == [448.0]

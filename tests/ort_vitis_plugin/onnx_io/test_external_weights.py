@@ -110,7 +110,7 @@ def test_a_session_gets_them(level: Any) -> None:
         light = external_weights.externalize(source)
         options = ort.SessionOptions()
         options.graph_optimization_level = level
-        session = external_weights.open_session(light, options)
+        session = external_weights.lend_to_session(light, options)
         del light
     gc.collect()
     np.testing.assert_array_equal(session.run(None, feed)[0], run_model(source, feed, level)["y"])
@@ -186,3 +186,64 @@ def test_weights_that_nobody_reads() -> None:
     source = graph(text, constants={"w": np.ones((4, 2), np.float32), **large, **unread})
     samples = [{"x": np.ones((1, 4), np.float32), "c": np.array(way)} for way in (True, False)]
     assert vitis.quantize_static(source, None, samples).report.quantized
+
+
+FOREIGN = (
+    TensorProto.INT4,
+    TensorProto.UINT4,
+    TensorProto.FLOAT8E4M3FN,
+    TensorProto.FLOAT8E5M2,
+    TensorProto.BFLOAT16,
+)
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_weights_that_cannot_lie_beside_a_model_stay_in_it(kind: int) -> None:
+    """They come back from the graph optimization beside another large weight, to the code."""
+    codes = RNG.integers(0, 7, (64, 64)).astype(helper.tensor_dtype_to_np_dtype(kind))
+    reader = "w = Cast<to = 1>(q)" if kind == TensorProto.BFLOAT16 else "w = DequantizeLinear(q, s)"
+    source = graph(
+        f"t (float[2, 64] x) => (float[2, 64] y) {{ {reader} h = MatMul(x, w) r = Relu(h) y = MatMul(r, k) }}",
+        21,
+        {"q": codes, "s": np.float32(0.01), "k": RNG.standard_normal((64, 64)).astype(np.float32)},
+    )
+    report = vitis.quantize_static(source, None, [{"x": RNG.standard_normal((2, 64)).astype(np.float32)}]).report
+    assert report.sqnr["y"] > 25
+
+
+BODIES = {
+    "If": "m = ReduceMax<keepdims = 0>(h) c = Greater(m, zero) o = If(c) "
+    "<then_branch = a () => (float[2, 32] t) {{ t = MatMul(h, {inner}) }}, "
+    "else_branch = b () => (float[2, 32] e) {{ e = Neg(h) }}>",
+    "Loop": "o = Loop(trip, cond, h) <body = b (int64 i, bool p, float[2, 32] s) => (bool q, float[2, 32] t) "
+    "{{ q = Identity(p) t = MatMul(s, {inner}) }}>",
+    "Scan": "z, o = Scan(zeros, h) <num_scan_inputs = 1, body = b (float[32] s, float[32] row) => "
+    "(float[32] t, float[32] out) {{ out = MatMul(row, {inner}) t = Add(s, out) }}>",
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("op", BODIES)
+def test_large_weights_in_bodies_stay_in_their_bodies(op: str, inside: bool) -> None:
+    text = BODIES[op].format(inner="inner")
+    source = graph(
+        f"t (float[2, 32] x) => (float[2, 32] y) {{ h = MatMul(x, k) {text} y = MatMul(o, k) }}",
+        17,
+        {
+            "k": RNG.standard_normal((32, 32)).astype(np.float32),
+            "zero": np.float32(0),
+            "trip": np.int64(2),
+            "cond": np.bool_(True),
+            "zeros": np.zeros(32, np.float32),
+        },
+    )
+    weight = numpy_helper.from_array(RNG.standard_normal((32, 32)).astype(np.float32), "inner")
+    owner = next(node for node in source.graph.node if node.op_type == op)
+    next(
+        entry.g for entry in owner.attribute if entry.HasField("g") and entry.name != "else_branch"
+    ).initializer.append(weight)
+    feeds = [{"x": RNG.standard_normal((2, 32)).astype(np.float32)}]
+    result = vitis.quantize_static(source, None, feeds, extra_options={"EnableSubgraph": inside})
+    assert result.report.sqnr["y"] > 20
+    found = list(external_weights.tensors(result.model.graph))
+    assert all(tensor.data_location != TensorProto.EXTERNAL for tensor in found)

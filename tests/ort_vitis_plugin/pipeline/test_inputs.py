@@ -26,8 +26,8 @@ MODEL = graph("t (float[2, 3] x) => (float[2, 3] y) { y = Relu(x) }")
 def test_random_data_is_noted(options: dict[str, Any], noted: bool) -> None:
     call = plain_context(**options)
     samples = samples_of(call, MODEL)
-    assert any("random data" in note for note in call.report.notes) == noted
-    assert [set(feed) for feed in samples.some()] == [{"x"}]
+    assert any("calibrated with random data" in note for note in call.report.notes) == noted
+    assert [set(feed) for feed in samples.some(4)] == [{"x"}]
 
 
 def test_the_callers_libraries_come_once_and_behind_the_plugins() -> None:

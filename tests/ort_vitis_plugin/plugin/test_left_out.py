@@ -37,6 +37,15 @@ WITHOUT: dict[str, tuple[dict[str, Any], dict[str, tuple[dict[str, Any], str]]]]
             "option": ({**MIN_MAX, "extra_options": {"Int16Scale": True}}, "the option Int16Scale has no effect"),
         },
     ),
+    "ort_vitis_block": (
+        {},
+        {
+            "format": ({"quant_format": VitisQuantFormat.MXFixNeuron}, "MXFixNeuron is not a known format"),
+            "type": ({"activation_type": VitisQuantType.QBFP16}, "no plugin here declares QBFP16"),
+            "preset": ({"extra_options": {"Preset": "BFP16"}}, "BFP16 is not a known preset"),
+            "option": ({"extra_options": {"FoldConstantBlocks": True}}, "the option FoldConstantBlocks has no effect"),
+        },
+    ),
     "ort_vitis_pow2": (
         MIN_MAX,
         {
@@ -67,6 +76,7 @@ WITHOUT: dict[str, tuple[dict[str, Any], dict[str, tuple[dict[str, Any], str]]]]
         {},
         {"option": ({"extra_options": {"BiasCorrection": True}}, "the option BiasCorrection has no effect")},
     ),
+    "ort_vitis_torch": ({}, {}),  # its names are asked for by compat.install, or imported
 }
 
 

@@ -29,7 +29,13 @@ def test_blocked_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ORT_VITIS_BLOCK", "ort_vitis_formats, ort_vitis_ipu")
     manager = new_manager(entry_points=False, blocked=("ort_vitis_pow2",))
     left = [name for name in BUNDLED if manager.has_plugin(name)]
-    assert left == ["ort_vitis_upstream", "ort_vitis_prepare", "ort_vitis_finetune"]
+    assert left == [
+        "ort_vitis_upstream",
+        "ort_vitis_block",
+        "ort_vitis_prepare",
+        "ort_vitis_finetune",
+        "ort_vitis_torch",
+    ]
     with pytest.raises(UnknownNameError, match="ipu_cnn is not a known target"):
         Catalog(manager).target("ipu_cnn")
 

@@ -40,7 +40,6 @@ NOT_OURS: dict[str, dict[str, Any]] = {
     "keys that both know": {"extra_options": {"QuantizeBias": False, "WeightSymmetric": False}},
     "CalibTensorRangeSymmetric": {"extra_options": {"CalibTensorRangeSymmetric": True}},
     "an unknown key": {"extra_options": {"Zzz": 1}},
-    "a misspelt key of ours": {"extra_options": {"MinMSEMod": "All"}},
     "no dict": {"extra_options": [1]},
     "overrides of ORT": {"extra_options": {"TensorQuantOverrides": {"x": [{"quant_type": QuantType.QInt16}]}}},
 }

@@ -1,4 +1,4 @@
-"""A join gives way only where it would clip a tensor to nothing, and nothing but that join does."""
+"""A rule gives way only where it would clip a tensor to nothing, and nothing but that rule does."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def test_nothing_gives_way_where_nothing_is_clipped() -> None:
     assert not asked(START, rounded_away, *joins("concat", "box", "score", "y"))
 
 
-@pytest.mark.parametrize(("bits", "soft"), [(1, False), (2, True), (9, True)])
-def test_clipping_to_a_quarter_or_less_is_ruin(bits: int, soft: bool) -> None:
+@pytest.mark.parametrize(("bits", "ruins"), [(0, False), (1, True), (9, True)])
+def test_clipping_that_loses_a_quarter_of_the_energy_is_ruin(bits: int, ruins: bool) -> None:
     found = dict.fromkeys(START, -2 + bits)
-    assert bool(asked(START, found, *joins("concat", "box", "score", "y"))) is soft
+    assert bool(asked(START, found, *joins("concat", "box", "score", "y"))) is ruins
 
 
-def test_bounds_of_other_rules_never_give_way() -> None:
+def test_what_must_hold_never_gives_way() -> None:
     found = dict.fromkeys(START, 7)
     assert not asked(START, found, *joins("pool", "box", "score", "y", soft=False))
 

@@ -1,0 +1,125 @@
+"""A tensor in a block format passes one node, whose blocks lie along the axis that its readers sum over."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ort_vitis_plugin.api import Format, PairWriter, QType, Scaling, VitisQuantFormat
+from ort_vitis_plugin.convert.op_domains import rename_ops
+
+from .block_body import MINIMUM_OPSET
+from .block_options import BlockOptions
+from .op_attributes import QUARK_DOMAIN, VAI_DOMAIN
+from .quantized_types import BlockQType
+from .reduction_axis import default_axis, reduction_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+    from onnx import ModelProto, NodeProto
+
+    from ort_vitis_plugin.api import Graph, Pair, Skip, TensorPlan
+
+SHOWN = 5
+HALF_FLOAT_OPSET = 15
+"""The functions of half floats beside another type compute with CastLike."""
+
+
+class BlockWriter(PairWriter):
+    """Block types in one node; half floats as Vitis pairs, weights float before them; integers as onnxruntime has them.
+
+    Biases beside block types stay float: the device adds them to sums that no block holds.
+    """
+
+    takes_float16 = False
+    minimum_opset = MINIMUM_OPSET
+
+    def __init__(self, settings: Any, graph: Graph) -> None:
+        super().__init__(settings, graph)
+        self._padded: dict[str, str] = {}
+
+    @classmethod
+    def opset_for(cls, kinds: Iterable[QType]) -> int:
+        kinds = list(kinds)
+        halves = any(kind.scaling is Scaling.UNIT for kind in kinds)
+        return max(super().opset_for(kinds), HALF_FLOAT_OPSET if halves else 0)
+
+    def writes_one_node(self, kind: QType) -> bool:
+        return isinstance(kind, BlockQType)
+
+    def domain(self, kind: QType) -> str:
+        return VAI_DOMAIN if kind.scaling in (Scaling.NONE, Scaling.UNIT) else super().domain(kind)
+
+    def operator(self, kind: QType, *, dequantize: bool) -> str:
+        if isinstance(kind, BlockQType):
+            return kind.block.op_type()
+        name = super().operator(kind, dequantize=dequantize)
+        return f"Vitis{name}" if kind.scaling is Scaling.UNIT else name
+
+    def keeps_float_weights(self, kind: QType) -> bool:
+        return kind.scaling is Scaling.UNIT or super().keeps_float_weights(kind)
+
+    def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
+        kind = planned.kind
+        if not isinstance(kind, BlockQType):
+            return super().attributes(planned, dequantize=dequantize)
+        return kind.block.attributes(self._axis(planned))
+
+    def _axis(self, planned: TensorPlan) -> int:
+        """Where the blocks of a tensor lie; a length that blocks do not fill is remembered."""
+        axis = planned.axis if planned.axis is not None else default_axis(self.graph, planned.name)
+        shape = self.graph.shape(planned.name) or ()
+        length = shape[axis] if -len(shape) <= axis < len(shape) else None
+        if isinstance(planned.kind, BlockQType) and isinstance(length, int) and length % planned.kind.block.block:
+            self._padded[planned.name] = f"{planned.name} ({length})"
+        return axis
+
+    def read_axis(self, pair: Pair, reader: NodeProto, index: int) -> int | None:
+        is_block = isinstance(pair.parameters.kind, BlockQType)
+        return reduction_axis(self.graph, reader, index) if is_block else None
+
+    def own_axis(self, pair: Pair) -> int | None:
+        return default_axis(self.graph, pair.tensor) if isinstance(pair.parameters.kind, BlockQType) else None
+
+    def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
+        kind = planned.kind
+        if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].fold_constant_blocks:
+            return super().write_constant(planned, array)
+        rounded = kind.block.quantize_dequantize(array, self._axis(planned))
+        return self.graph.add_initializer(f"{planned.name}_blocks", rounded.astype(array.dtype))
+
+    def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
+        if self._padded:
+            shown = ", ".join(list(self._padded.values())[:SHOWN])
+            more = f" and {len(self._padded) - SHOWN} more" if len(self._padded) > SHOWN else ""
+            self.settings.note(f"lengths that blocks do not fill are padded with zeros: {shown}{more}")
+        return rename_ops(model, QUARK_DOMAIN) if self.settings.options[BlockOptions].use_quark_ops else model
+
+
+def _beside_blocks(kind: QType) -> bool:
+    """Types that other parts of a model in blocks may have."""
+    return kind.scaling is Scaling.UNIT or (kind.is_integer and kind.bits == 8)
+
+
+def _accepts_bfp(kind: QType) -> bool:
+    return not kind.block.is_mx if isinstance(kind, BlockQType) else _beside_blocks(kind)
+
+
+def _accepts_mx(kind: QType) -> bool:
+    return kind.block.is_mx if isinstance(kind, BlockQType) else _beside_blocks(kind)
+
+
+BFP_FIX_NEURON = Format(
+    VitisQuantFormat.BFPFixNeuron,
+    "BFPFixNeuron nodes: integers that share an exponent; half floats and 8 bits beside them.",
+    BlockWriter,
+    _accepts_bfp,
+)
+MX_FIX_NEURON = Format(
+    VitisQuantFormat.MXFixNeuron,
+    "MXFixNeuron nodes: the microscaling types; half floats and 8 bits beside them.",
+    BlockWriter,
+    _accepts_mx,
+)

@@ -1,0 +1,115 @@
+"""A convolution and its BatchNormalization train as two and are quantized as the one that the file holds.
+
+With factor f = gamma / sigma_running, the codes are those of W f, what the folded convolution has. In training the
+result is normalized by the batch it comes from:
+
+    y = conv(x, Q(W f)),   out = gamma (y / f - mu_batch) / sigma_batch + beta
+
+and in evaluation, or with frozen statistics, out = y + Q(beta + (b - mu_running) f), which is what is written.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from onnx import ModelProto, NodeProto
+from torch import Tensor, nn
+
+from ort_vitis_plugin.api import array_of, attribute
+
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A convolution and the BatchNormalization that alone reads it, with their constants in ONNX's order."""
+
+    conv: NodeProto
+    weight: Tensor
+    bias: Tensor | None
+    gamma: Tensor
+    beta: Tensor
+    mean: Tensor
+    variance: Tensor
+    epsilon: float
+    is_transposed: bool
+
+
+def pairs(model: ModelProto) -> dict[str, Pair]:
+    """The pairs of a graph in which BatchNormalization was kept, by the convolution's name."""
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    readers: dict[str, list[NodeProto]] = {}
+    for node in model.graph.node:
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+    found = {}
+    for node in model.graph.node:
+        following = readers.get(node.output[0], [])
+        if node.op_type not in ("Conv", "ConvTranspose") or len(following) != 1:
+            continue
+        norm = following[0]
+        names = [*node.input[1:], *norm.input[1:]]
+        if norm.op_type != "BatchNormalization" or any(name not in constants for name in names):
+            continue
+        if node.op_type == "ConvTranspose" and attribute(node, "group", 1) != 1:
+            continue
+        values = [torch.from_numpy(array_of(constants[name]).copy()) for name in names]
+        weight, bias = values[0], values[1] if len(node.input) > 2 else None
+        gamma, beta, mean, variance = values[-4:]
+        epsilon, is_transposed = float(attribute(norm, "epsilon", 1e-5)), node.op_type == "ConvTranspose"
+        found[node.name] = Pair(node, weight, bias, gamma, beta, mean, variance, epsilon, is_transposed)
+    return found
+
+
+class ConvBN(nn.Module):
+    """What trains in place of a folded weight and bias; ``momentum`` is that of torch's BatchNorm."""
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(self, pair: Pair, function: Callable[..., Tensor], momentum: float = 0.1) -> None:
+        super().__init__()
+        self.weight, self.gamma, self.beta = (nn.Parameter(t) for t in (pair.weight, pair.gamma, pair.beta))
+        self.bias = None if pair.bias is None else nn.Parameter(pair.bias)
+        self.register_buffer("running_mean", pair.mean)
+        self.register_buffer("running_var", pair.variance)
+        self.epsilon, self.momentum, self.function = pair.epsilon, momentum, function
+        self._channel = 1 if pair.is_transposed else 0
+        self.frozen = False
+
+    def factor(self) -> Tensor:
+        """gamma / sigma_running, by output channel."""
+        return self.gamma * torch.rsqrt(self.running_var + self.epsilon)
+
+    def folded_weight(self) -> Tensor:
+        """The weight that the file holds, before it is rounded."""
+        shape = [-1 if axis == self._channel else 1 for axis in range(self.weight.ndim)]
+        return self.weight * self.factor().reshape(shape)
+
+    def folded_bias(self) -> Tensor:
+        """The bias that the file holds, before it is rounded."""
+        offset = -self.running_mean if self.bias is None else self.bias - self.running_mean
+        return self.beta + offset * self.factor()
+
+    def forward(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """``weight`` and ``bias`` are the folded ones as their quantizers leave them."""
+        if not self.training or self.frozen:
+            return self.function(x, weight, bias)
+        y = self.function(x, weight)
+        shape = (1, -1, *[1] * (y.ndim - 2))
+        factor = self.factor().detach()
+        factor = torch.where(factor.abs() < SMALLEST, torch.full_like(factor, SMALLEST), factor).reshape(shape)
+        raw = y / factor
+        variance, mean = torch.var_mean(raw, [0, *range(2, y.ndim)], correction=0)
+        self._follow(mean.detach(), variance.detach(), y.numel() // y.shape[1])
+        scale = self.gamma * torch.rsqrt(variance + self.epsilon)
+        return (raw - mean.reshape(shape)) * scale.reshape(shape) + self.beta.reshape(shape)
+
+    def _follow(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        with torch.no_grad():
+            whole = mean if self.bias is None else mean + self.bias
+            self.running_mean.lerp_(whole, self.momentum)
+            self.running_var.lerp_(variance * count / max(count - 1, 1), self.momentum)

@@ -1,0 +1,259 @@
+"""A module becomes an ONNX graph once; everything after that is about the graph.
+
+The caller's module is never touched: tracing runs in a copy, because it changes statistics of BatchNormalization.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import ModelProto
+from torch import nn
+
+from .errors import ExportError
+from .regions import Regions, find_regions
+from .structure import Structure, as_arguments, input_names
+
+Exporter = Literal["auto", "torchscript", "dynamo"]
+
+BATCH = "batch"
+LOWEST_DYNAMO_OPSET = 18
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The float graph of a module; ``inputs`` and ``outputs`` put its tensors into the module's own structures.
+
+    ``regions`` says which nodes the caller's stubs enclose (None: there are no stubs, all is to be quantized).
+    """
+
+    name: str
+    model: ModelProto
+    inputs: Structure
+    outputs: Structure
+    regions: Regions | None
+    example: tuple[NDArray[Any], ...] = ()
+
+    @property
+    def input_names(self) -> list[str]:
+        """The graph's inputs, in the order of the tensors in a call."""
+        constants = {tensor.name for tensor in self.model.graph.initializer}
+        return [value.name for value in self.model.graph.input if value.name not in constants]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The graph's outputs, in the order of the tensors in a result."""
+        return [value.name for value in self.model.graph.output]
+
+    def tensors(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> list[torch.Tensor]:
+        """The tensors of a call; raises ExportError where a call has another structure than the exported one."""
+        if keywords:
+            raise ExportError("call the quantized model with positional arguments, as input_args were given")
+        tensors, structure = Structure.of(arguments)
+        if structure.spec != self.inputs.spec:
+            raise ExportError(
+                f"{self.name} was exported for arguments of the structure {self.inputs.spec}, not {structure.spec}; "
+                "give input_args of the form that you call the model with"
+            )
+        return tensors
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """The module inside DataParallel or DistributedDataParallel, with a warning; any other as it is."""
+    if not isinstance(module, nn.Module):
+        raise ExportError(f"a torch.nn.Module is needed, not {type(module).__name__}")
+    if isinstance(module, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+        warnings.warn(
+            f"{type(module).__name__} is taken off; the module inside is quantized", UserWarning, stacklevel=3
+        )
+        inner: nn.Module = module.module
+        return inner
+    return module
+
+
+def export(
+    module: nn.Module,
+    input_args: Any,
+    *,
+    exporter: Exporter = "auto",
+    opset: int = 17,
+    dynamic_batch: bool = True,
+    keep_batch_norm: bool = False,
+) -> Exported:
+    """The float ONNX graph of ``module`` in evaluation mode, called with ``input_args`` (a tensor, or a tuple).
+
+    ``exporter``: "torchscript", "dynamo" (needs onnxscript), or "auto": TorchScript, then dynamo where that fails.
+    ``dynamic_batch``: the first dimension of every tensor that shares the first input's is symbolic.
+    ``keep_batch_norm``: BatchNormalization stays a node, and parameters keep their names (equal ones become one).
+
+    Raises ExportError: the exporter's own message and what to do about it.
+    """
+    module = unwrapped(module)
+    arguments = as_arguments(input_args)
+    clone = copy.deepcopy(module).eval().float().cpu()
+    arguments = _on_cpu(arguments)
+    names = input_names(clone, arguments)
+    tensors, inputs = Structure.of(arguments)
+    if not tensors:
+        raise ExportError("input_args hold no tensor; give a tensor, or a tuple of the arguments of forward")
+    _check_tensors(tensors, names)
+    with torch.no_grad():
+        results, outputs = Structure.of(clone(*arguments))
+    if not results:
+        raise ExportError(f"{type(module).__name__} returns no tensor, so there is nothing to export")
+    call = _Call(clone, tensors, results, names, inputs, opset, dynamic_batch, keep_batch_norm)
+    model = _strategy(exporter, call)
+    regions = find_regions(model)
+    example = tuple(tensor.numpy() for tensor in tensors)
+    return Exported(type(module).__name__, model, inputs, outputs, regions, example)
+
+
+@dataclass(frozen=True)
+class _Call:
+    module: nn.Module
+    tensors: list[torch.Tensor]
+    results: list[torch.Tensor]
+    names: list[str]
+    inputs: Structure
+    opset: int
+    dynamic_batch: bool
+    keep_batch_norm: bool
+
+    @property
+    def result_names(self) -> list[str]:
+        count = len(self.results)
+        return ["output"] if count == 1 else [f"output_{at}" for at in range(count)]
+
+    def batched(self, tensors: Sequence[torch.Tensor]) -> list[bool]:
+        """Which tensors have the batch as their first dimension."""
+        size = self.tensors[0].shape[0] if self.tensors[0].ndim else None
+        return [self.dynamic_batch and tensor.ndim > 1 and tensor.shape[0] == size for tensor in tensors]
+
+
+def _on_cpu(value: Any) -> Any:
+    tensors, structure = Structure.of(value)
+    moved = [tensor.detach().cpu() for tensor in tensors]
+    return structure.fill([tensor.float() if tensor.is_floating_point() else tensor for tensor in moved])
+
+
+def _check_tensors(tensors: list[torch.Tensor], names: list[str]) -> None:
+    for tensor, name in zip(tensors, names, strict=True):
+        if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
+            kind = "complex" if tensor.is_complex() else "sparse" if tensor.is_sparse else "quantized"
+            raise ExportError(f"the input {name} is {kind}; ONNX quantization takes dense real tensors")
+
+
+def _strategy(exporter: Exporter, call: _Call) -> ModelProto:
+    if exporter not in ("auto", "torchscript", "dynamo"):
+        raise ExportError(f"exporter={exporter!r}: there are 'auto', 'torchscript' and 'dynamo'")
+    if exporter == "dynamo":
+        return _dynamo(call)
+    try:
+        return _torchscript(call)
+    except ExportError:
+        if exporter == "torchscript" or call.keep_batch_norm or importlib.util.find_spec("onnxscript") is None:
+            raise
+        return _dynamo(call)
+
+
+def _torchscript(call: _Call) -> ModelProto:
+    file = io.BytesIO()
+    axes = {
+        name: {0: BATCH}
+        for name, batched in (
+            *zip(call.names, call.batched(call.tensors), strict=True),
+            *zip(call.result_names, call.batched(call.results), strict=True),
+        )
+        if batched
+    }
+    # PRESERVE leaves the module in evaluation mode and, unlike EVAL, does not fold BatchNormalization.
+    training = torch.onnx.TrainingMode.PRESERVE if call.keep_batch_norm else torch.onnx.TrainingMode.EVAL
+    with _flat(call), _quiet():
+        try:
+            torch.onnx.export(
+                call.module,
+                tuple(call.tensors),
+                file,
+                dynamo=False,
+                opset_version=call.opset,
+                input_names=call.names,
+                output_names=call.result_names,
+                dynamic_axes=axes,
+                training=training,
+                do_constant_folding=not call.keep_batch_norm,
+            )
+        except Exception as error:
+            raise _failed("TorchScript", call, error) from error
+    return onnx.load_from_string(file.getvalue())
+
+
+def _dynamo(call: _Call) -> ModelProto:
+    if importlib.util.find_spec("onnxscript") is None:
+        raise ExportError('the dynamo exporter needs onnxscript: pip install onnxscript, or use exporter="torchscript"')
+    batch = torch.export.Dim(BATCH)
+    shapes = tuple({0: batch} if batched else None for batched in call.batched(call.tensors))
+    with _flat(call), _quiet():
+        try:
+            program = torch.onnx.export(
+                call.module,
+                tuple(call.tensors),
+                dynamo=True,
+                opset_version=max(call.opset, LOWEST_DYNAMO_OPSET),
+                input_names=call.names,
+                output_names=call.result_names,
+                dynamic_shapes=(shapes,) if any(shapes) else None,
+                verbose=False,
+            )
+        except Exception as error:
+            raise _failed("dynamo", call, error) from error
+    assert program is not None
+    model: ModelProto = program.model_proto
+    return model
+
+
+def _failed(exporter: str, call: _Call, error: Exception) -> ExportError:
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    reason = lines[0] if lines else type(error).__name__
+    return ExportError(
+        f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {reason}; control flow that depends "
+        "on data must be taken out of forward, or kept outside of the module that is quantized"
+    )
+
+
+@contextmanager
+def _flat(call: _Call) -> Iterator[None]:
+    """Let the module take and give flat tensors while it is traced."""
+    forward = call.module.forward
+
+    def flat(*tensors: torch.Tensor) -> Any:
+        results, _ = Structure.of(forward(*call.inputs.fill(tensors)))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    call.module.forward = flat
+    try:
+        yield
+    finally:
+        del call.module.forward
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Tracing warns of what it cannot see and of its own age; here the graph is compared with the module instead."""
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, FutureWarning, UserWarning, torch.jit.TracerWarning):
+            warnings.simplefilter("ignore", category)
+        yield

@@ -1,0 +1,82 @@
+"""Tests mirror the tree: a module of the host has a test file of its name, or stands here with where it is tested."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST, TESTS = ROOT / "ort_vitis_plugin", ROOT / "tests"
+MIRROR = TESTS / "ort_vitis_plugin"
+
+# Tables of names and records of data do nothing that a test of their own could see fail; a few modules are one half of
+# another, and are seen only through it.
+ELSEWHERE = {
+    "__main__.py": "ort_vitis_plugin/cli/test_main.py",
+    "analysis/placement_forecast.py": "plugins/ort_vitis_ipu/test_placement.py",
+    "analysis/plot.py": "ort_vitis_plugin/cli/test_calibrate.py",
+    "cli/docs.py": "ort_vitis_plugin/reference/test_pages.py",
+    "cli/fix_shape.py": "ort_vitis_plugin/cli/test_shape_arguments.py",
+    "convert/known_kernels.py": "ort_vitis_plugin/convert/test_evaluation_twin.py",
+    "convert/qlinear_ops.py": "ort_vitis_plugin/convert/test_qoperator.py",
+    "convert/qlinear_site.py": "ort_vitis_plugin/convert/test_qoperator.py",
+    "custom_ops/domains.py": "ort_vitis_plugin/custom_ops/test_qdq_nodes.py",
+    "custom_ops/function_bodies.py": "ort_vitis_plugin/custom_ops/test_functions.py",
+    "custom_ops/function_builder.py": "ort_vitis_plugin/custom_ops/test_functions.py",
+    "custom_ops/op_usage.py": "ort_vitis_plugin/custom_ops/test_functions.py",
+    "custom_ops/storage_types.py": "ort_vitis_plugin/custom_ops/test_functions.py",
+    "custom_ops/stored_codes.py": "kinds/test_stored_weights.py",
+    "data_readers/items.py": "ort_vitis_plugin/data_readers/test_data_objects.py",
+    "data_readers/sample_parts.py": "ort_vitis_plugin/data_readers/test_data_objects.py",
+    "demo/train.py": "models/test_networks.py",
+    "entry/create_calibrator.py": "upstream/test_calibrators.py",
+    "entry/quantize_static.py": "ort_vitis_plugin/entry/test_arguments.py",
+    "graph/op_sets.py": "kinds/test_moved_data.py",
+    "onnx_io/ort_support.py": "kinds/test_every_configuration.py",
+    "onnx_io/output_types.py": "kinds/test_unstated.py",
+    "options/host_options.py": "ort_vitis_plugin/options/test_options.py",
+    "pipeline/calibrate.py": "kinds/test_calibration_data.py",
+    "pipeline/calibrater_feed.py": "ort_vitis_plugin/plugin/test_methods.py",
+    "pipeline/optimize.py": "ort_vitis_plugin/pipeline/test_pipeline.py",
+    "pipeline/self_check.py": "ort_vitis_plugin/pipeline/test_reduce_range_retry.py",
+    "pipeline/subgraphs/names.py": "ort_vitis_plugin/pipeline/subgraphs/test_quantize.py",
+    "plan/marks.py": "ort_vitis_plugin/planning/test_marker.py",
+    "planning/constants.py": "kinds/test_overrides.py",
+    "plugin/hookspecs.py": "ort_vitis_plugin/plugin/test_manager.py",
+    "report/report.py": "ort_vitis_plugin/report/test_tables.py",
+    "selection/requested_nodes.py": "ort_vitis_plugin/entry/test_arguments.py",
+    "cli/verb_files.py": "ort_vitis_plugin/onnx_io/test_call_files.py",
+    "data_readers/sample_paths.py": "ort_vitis_plugin/onnx_io/test_call_files.py",
+    "entry/whole_call.py": "ort_vitis_plugin/onnx_io/test_ended_calls.py",
+    "onnx_io/signals.py": "ort_vitis_plugin/onnx_io/test_ended_calls.py",
+    "onnx_io/two_files.py": "ort_vitis_plugin/onnx_io/test_whole_file.py",
+    "cli/run.py": "ort_vitis_plugin/compat/test_client.py",
+    "compat/at_start/sitecustomize.py": "ort_vitis_plugin/compat/test_client.py",
+    "pipeline/unknown_types.py": "kinds/test_ort_options.py",
+    "plugin/op_functions.py": "plugins/ort_vitis_block/test_block_writer.py",
+    "request/mixed_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
+    "request/weight_blocks.py": "ort_vitis_plugin/pipeline/test_weight_only.py",
+    "selection/node_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
+}
+
+
+def without_a_test_file() -> set[str]:
+    """Modules of the host, packages' own files aside, that have no test file of their name."""
+    modules = [file for file in HOST.rglob("*.py") if file.name != "__init__.py"]
+    return {
+        file.relative_to(HOST).as_posix()
+        for file in modules
+        if not (MIRROR / file.relative_to(HOST).parent / f"test_{file.name}").is_file()
+    }
+
+
+def test_every_module_has_its_tests() -> None:
+    assert without_a_test_file() - ELSEWHERE.keys() == set()
+
+
+def test_every_entry_is_a_module() -> None:
+    assert [name for name in ELSEWHERE if not (HOST / name).is_file()] == []
+
+
+def test_the_named_files_hold_tests() -> None:
+    assert [file for file in ELSEWHERE.values() if "def test_" not in (TESTS / file).read_text(encoding="utf-8")] == []

@@ -1,0 +1,81 @@
+"""What is known of a device cites where it is known from, and a function that raises says so."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ort_vitis_plugin import errors
+from ort_vitis_plugin.api import Adjuster, Fusion, Stage, Target, Transform
+from ort_vitis_plugin.reference.tables import bundled_catalog
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(
+    file for base in (ROOT / "ort_vitis_plugin", *(ROOT / "plugins").glob("ort_vitis_*")) for file in base.rglob("*.py")
+)
+OURS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+OURS -= {"PluginWarning"}
+
+
+def facts_of_devices() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """(name, function) of every hardware rule, fusion, simulation and forecast of placement that is bundled."""
+    catalog = bundled_catalog()
+    for rule in catalog.all(Adjuster):
+        yield rule.key, rule.rule
+    for pair in catalog.all(Fusion):
+        yield pair.key, pair.applies
+    for step in catalog.all(Transform):
+        if step.stage is Stage.SIMULATE:
+            yield step.key, step.apply
+    for target in catalog.all(Target):
+        if target.placement is not None:
+            yield f"{target.name} placement", target.placement
+
+
+@pytest.mark.parametrize(("name", "function"), list(facts_of_devices()), ids=lambda value: str(value)[:60])
+def test_a_fact_of_a_device_cites_its_source(name: str, function: Callable[..., Any]) -> None:
+    module = sys.modules[function.__module__]
+    assert "Source: " in (module.__doc__ or ""), f"{name} in {module.__name__}"
+
+
+def test_there_are_facts_to_cite() -> None:
+    assert len(list(facts_of_devices())) >= 8 + 4 + 6 + 1
+
+
+def raised(function: ast.FunctionDef) -> set[str]:
+    """Our errors that a function raises itself, not in functions inside it."""
+    names, waiting = set(), list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+            names.add(node.exc.func.id)
+        waiting += ast.iter_child_nodes(node)
+    return names & OURS
+
+
+def public_functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                    yield f"{node.name}.{method.name}", method
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_raises_says_so(file: Path) -> None:
+    silent = [
+        (name, sorted(found))
+        for name, function in public_functions(ast.parse(file.read_text(encoding="utf-8")))
+        if (found := raised(function)) and "aise" not in (ast.get_docstring(function) or "")
+    ]
+    assert silent == []

@@ -1,0 +1,53 @@
+"""A bias has the scale of its product unless the caller says otherwise."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, numpy_helper
+from onnxruntime.quantization import QuantType
+
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from tests.ort_vitis_plugin.planning.networks import (
+    METHODS,
+    MIN_MAX,
+    parameters,
+    quantized,
+)
+
+
+def test_a_bias_with_an_override_has_parameters_of_its_own() -> None:
+    result = quantized({"b": [{"quant_type": QuantType.QInt8}]}).model
+    stored = {each.name: each for each in result.graph.initializer}
+    assert stored["b_quantized"].data_type == TensorProto.INT8
+    assert parameters(result, "b")[0] == pytest.approx(1 / 127, rel=1e-5)
+
+
+@METHODS
+def test_the_weight_of_an_int32_bias_may_be_fixed(method: Any) -> None:
+    fixed = {"scale": np.float32(2**-8), "zero_point": np.int8(0)}
+    result = quantized({"w": [fixed]}, calibrate_method=method).model
+    assert parameters(result, "w")[0] == 2**-8
+    stored = {each.name: numpy_helper.to_array(each) for each in result.graph.initializer}
+    assert stored["b_quantized_scale"] == np.float32(parameters(result, "x")[0] * 2**-8)
+
+
+def test_float_weights_never_lose_their_bias() -> None:
+    """The guard enlarges the weight's scale; the option leaves it and the bias saturates."""
+    tiny = graph(
+        "t (float[1,4] x) => (float[1,2] y) { y = Gemm(x, w, b) }",
+        17,
+        {"w": np.full((4, 2), 1e-9, np.float32), "b": np.array([50, -50], np.float32)},
+    )
+    samples = [{"x": np.random.default_rng(0).uniform(-1, 1, (1, 4)).astype(np.float32)} for _ in range(3)]
+    errors = {}
+    for key in (False, True):
+        options = {"QDQDisableWeightAdjustForInt32Bias": key, "SelfCheck": False}
+        found = quantize_static(tiny, None, samples, calibrate_method=MIN_MAX, extra_options=options).model
+        errors[key] = np.abs(run_model(found, samples[0], LEVELS[0])["y"] - [[50, -50]]).max()
+    assert errors[False] < 0.5
+    assert errors[True] > 10

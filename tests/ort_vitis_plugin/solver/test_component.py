@@ -1,0 +1,51 @@
+"""A few tensors and the bounds between them take the positions of least cost, far away or in another valley."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from ort_vitis_plugin.errors import CalibrationError
+from ort_vitis_plugin.plan import Bound, Position
+from ort_vitis_plugin.solver import solve
+from tests.ort_vitis_plugin.solver.bounds import CUT, X, Y, slope
+
+
+def test_joint_moves_along_a_chain() -> None:
+    names = [f"x{at}" for at in range(60)]
+    start = dict.fromkeys(names, 0)
+    bounds = [Bound(Position(a) - Position(b), high=0) for a, b in pairwise(names)]
+    bounds.append(Bound(Position("x0"), low=2))
+    costs = {name: slope(0, 1.0) for name in names}
+    assert solve(start, costs, (), bounds).positions == dict.fromkeys(names, 2)
+    stuck = solve(start, costs, {"x0"}, bounds)
+    assert stuck.positions == start
+    assert len(stuck.violations) == 1
+
+
+def test_the_other_valley_is_found() -> None:
+    def two_valleys(position: int) -> float:
+        return {5: 0.0, 12: 0.1}.get(position, 1.0)
+
+    start = {"x": 5, "y": 20}
+    bounds = [Bound(Y - X, high=10, prefer=X)]
+    found = solve(start, {"x": two_valleys, "y": slope(20, 10)}, (), bounds).positions
+    assert found == {"x": 12, "y": 20}
+
+
+def test_far_away_limits_are_reached() -> None:
+    bounds = [Bound(X, 0, 15, prefer=X), Bound(14 + X - Y, 0, 31, prefer=Y)]
+    found = solve({"x": 90, "y": -60}, {"x": slope(90), "y": slope(-60)}, (), bounds).positions
+    assert found == {"x": 15, "y": -2}
+
+
+def test_errors_of_costs_come_through() -> None:
+    def fails(position: int) -> float:
+        raise ZeroDivisionError("no energy")
+
+    with pytest.raises(ZeroDivisionError, match="no energy"):
+        solve({"w": 20, "x": 5, "y": 2}, {"w": fails}, (), [CUT])
+    with pytest.raises(CalibrationError, match=r"squared error of 'w' at position \d+ is nan"):
+        solve({"w": 20, "x": 5, "y": 2}, {"w": lambda position: float("nan")}, (), [CUT])

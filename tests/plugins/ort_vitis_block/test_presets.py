@@ -1,0 +1,106 @@
+"""Block types need no data: a preset and a model are enough."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime.quantization
+import pytest
+
+from ort_vitis_block.presets import PRESETS
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.data_readers import RandomDataReader
+from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.testing import LEVELS, graph, run_model
+
+RNG = np.random.default_rng(1)
+LEAST = {"BFP16": 32, "MX9": 36, "MX6": 18, "MXINT8": 32, "MXFP8": 20, "MXFP4": 8, "BF16_BFP16": 32}
+
+
+def network() -> onnx.ModelProto:
+    text = """
+    t (float[2, 4, 8, 8] x) => (float[2, 10] y) {
+      c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
+      r = Relu(c)
+      p = GlobalAveragePool(r)
+      f = Flatten(p)
+      y = Gemm(f, v, d)
+    }
+    """
+    constants: dict[str, Any] = {"w": (16, 4, 3, 3), "b": (16,), "v": (16, 10), "d": (10,)}
+    return graph(text, 17, {name: RNG.normal(size=shape).astype(np.float32) for name, shape in constants.items()})
+
+
+MODEL = network()
+FEED = {"x": RNG.normal(size=(2, 4, 8, 8)).astype(np.float32)}
+
+
+@pytest.mark.parametrize("preset", [preset.name for preset in PRESETS])
+def test_a_preset_needs_no_data(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RandomDataReader, "get_next", lambda self: pytest.fail("random data were run"))
+    result = quantize_static(MODEL, None, None, extra_options={"Preset": preset})
+    assert any("needs no calibration data" in note for note in result.report.notes)
+    assert result.report.sqnr == {}
+    exact = run_model(MODEL, FEED, LEVELS[0])["y"]
+    for level in LEVELS:
+        assert sqnr_db(exact, run_model(result.model, FEED, level)["y"]) > LEAST[preset]
+
+
+@pytest.mark.parametrize("preset", ["BFP16", "MXINT8"])
+def test_data_change_nothing_but_the_report(preset: str) -> None:
+    without = quantize_static(MODEL, None, None, extra_options={"Preset": preset})
+    with_data = quantize_static(MODEL, None, [FEED], extra_options={"Preset": preset})
+    assert with_data.model.SerializeToString() == without.model.SerializeToString()
+    assert with_data.report.sqnr["y"] > LEAST[preset]
+
+
+def test_what_the_caller_gives_wins() -> None:
+    result = quantize_static(MODEL, None, None, weight_type="QMX9", extra_options={"Preset": "BFP16"})
+    assert (result.report.types["x"], result.report.types["w"]) == ("QBFP16", "QMX9")
+
+
+def test_integers_still_need_data() -> None:
+    result = quantize_static(MODEL, None, None, extra_options={"Preset": "BFP16", "MixedTypes": {"Conv": "QInt8"}})
+    assert any("random data" in note for note in result.report.notes)
+
+
+def test_bfloat16_and_blocks_meet_without_a_pair_too_many() -> None:
+    result = quantize_static(MODEL, None, None, extra_options={"Preset": "BF16_BFP16"})
+    kinds = result.report.types
+    assert {kinds[name] for name in ("x", "w", "f", "v")} == {"QBFP16"}
+    assert {kinds[name] for name in ("r", "p", "y")} == {"QBFloat16"}
+    read = [name for node in result.model.graph.node for name in node.input]
+    pairs = [node for node in result.model.graph.node if node.op_type.endswith("FixNeuron")]
+    assert len(pairs) == 4
+    assert all(read.count(node.output[0]) == 1 for node in pairs)
+
+
+def test_bodies_need_no_data_either() -> None:
+    text = """
+    t (float[3, 16] x, bool c) => (float[3, 12] y) {
+      y = If(c) <
+        then_branch = a () => (float[3, 12] p) { p = MatMul(x, w) },
+        else_branch = b () => (float[3, 12] q) { m = MatMul(x, w) q = Neg(m) }>
+    }
+    """
+    model = graph(text, 18, {"w": RNG.normal(size=(16, 12)).astype(np.float32)})
+    options = {"Preset": "BFP16", "EnableSubgraph": True}
+    feed = {"x": RNG.normal(size=(3, 16)).astype(np.float32), "c": np.array(True)}
+    without, with_data = (
+        quantize_static(model, None, data, extra_options=options).model
+        for data in (None, [feed, {**feed, "c": ~feed["c"]}])
+    )
+    assert [function.name for function in without.functions] == ["BFPFixNeuron"]
+    expected, found = (run_model(each, feed, LEVELS[0])["y"] for each in (with_data, without))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_onnxruntimes_door_needs_none_either(tmp_path: Path) -> None:
+    onnx.save(MODEL, tmp_path / "m.onnx")
+    paths = tmp_path / "m.onnx", tmp_path / "q.onnx"
+    onnxruntime.quantization.quantize_static(*paths, None, extra_options={"Preset": "BFP16"})
+    assert onnx.load(paths[1]) == quantize_static(MODEL, None, None, extra_options={"Preset": "BFP16"}).model

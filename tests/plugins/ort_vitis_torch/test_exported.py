@@ -1,0 +1,126 @@
+"""Exporting: both exporters, any batch size, nested structures, the caller's module as it was, and plain refusals."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import copy
+import importlib.util
+from collections import namedtuple
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
+
+from torch import nn  # noqa: E402
+
+import ort_vitis_torch as ovt  # noqa: E402
+from ort_vitis_torch.executor import OnnxModule  # noqa: E402
+from ort_vitis_torch.structure import Structure  # noqa: E402
+
+from .networks import MobileS, ResNetS, TwoInputs, UNet, digits, example  # noqa: E402
+from .test_regions import WholeModule  # noqa: E402
+
+needs_onnxscript = pytest.mark.skipif(
+    importlib.util.find_spec("onnxscript") is None, reason="the dynamo exporter needs onnxscript"
+)
+
+
+@pytest.mark.slow
+@needs_onnxscript
+@pytest.mark.parametrize("kind", [ResNetS, MobileS, UNet, TwoInputs])
+def test_the_dynamo_exporters_graph_computes_the_same(kind: type) -> None:
+    torch.manual_seed(0)
+    model = kind().eval()
+    graph = OnnxModule(ovt.export(model, example(kind), exporter="dynamo").model)
+    arguments = example(kind, 3)
+    with torch.no_grad():
+        results = graph(*Structure.of(arguments)[0])
+        for here, there in zip(results, Structure.of(model(*arguments))[0], strict=True):
+            assert float((here - there).abs().max()) <= 1e-5 * max(float(there.abs().max()), 1)
+
+
+@pytest.mark.slow
+@needs_onnxscript
+def test_stubs_are_seen_by_the_dynamo_exporter() -> None:
+    exported = ovt.export(WholeModule().eval(), digits().images[:2], exporter="dynamo")
+    assert exported.regions is not None
+    inside = {node.op_type for node in exported.model.graph.node if node.name in exported.regions.nodes}
+    outside = {node.op_type for node in exported.model.graph.node if node.name in exported.regions.outside}
+    assert {"Conv", "Gemm"} <= inside
+    assert outside == {"Conv", "Tanh"}
+
+
+@pytest.mark.parametrize("exporter", ["torchscript"])
+def test_the_module_stays_in_its_mode_with_its_statistics(exporter: Any) -> None:
+    model = MobileS().train()
+    before = copy.deepcopy(model.state_dict())
+    ovt.export(model, digits().images[:2], exporter=exporter)
+    assert model.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_norms_and_the_names_of_parameters_can_be_kept() -> None:
+    model = MobileS()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter)
+    exported = ovt.export(model, digits().images[:2], keep_batch_norm=True)
+    assert sum(node.op_type == "BatchNormalization" for node in exported.model.graph.node) == 7
+    names = {tensor.name for tensor in exported.model.graph.initializer}
+    assert {name for name, _ in model.named_parameters()} <= names
+
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Structures(nn.Module):
+    def forward(self, pair: Any, by_name: Any, number: int = 2) -> Any:
+        return {"sum": pair.left + by_name["x"], "rest": [pair.right * number, (by_name["y"], None)]}
+
+
+def test_structures_go_in_and_come_out() -> None:
+    a, b, c, d = torch.randn(4, 3, 2).unbind()
+    arguments = (Pair(a, b), {"x": c, "y": d}, 3)
+    exported = ovt.export(Structures(), arguments)
+    assert exported.input_names == ["pair_0", "pair_1", "by_name_0", "by_name_1"]
+    graph = OnnxModule(exported.model)
+    results = exported.outputs.fill(graph(*exported.tensors(arguments)))
+    wanted = Structures()(*arguments)
+    assert torch.equal(results["sum"], wanted["sum"])
+    assert torch.equal(results["rest"][0], wanted["rest"][0])
+    assert results["rest"][1][1] is None
+    with pytest.raises(ovt.ExportError, match="was exported for arguments of the structure"):
+        exported.tensors((a, b))
+
+
+class Branches(nn.Module):
+    def forward(self, x: Any) -> Any:
+        values = x.sum().item()
+        return torch.nonzero(x > values).to(torch.complex64)
+
+
+class Nothing(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("module", "given", "says"),
+    [
+        (Branches(), torch.ones(2), "exporter cannot export Branches"),
+        (Nothing(), torch.ones(2), "returns no tensor"),
+        (nn.ReLU(), "text", "hold no tensor"),
+        (nn.ReLU(), torch.ones(2, dtype=torch.complex64), "the input input is complex"),
+        (lambda x: x, torch.ones(2), "a torch.nn.Module is needed, not function"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any, says: str) -> None:
+    with pytest.raises(ovt.ExportError) as caught:
+        ovt.export(module, given, exporter="torchscript")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_half_precision_modules_are_exported_in_float32() -> None:
+    exported = ovt.export(ResNetS().half(), digits().images[:2].half())
+    assert exported.model.graph.input[0].type.tensor_type.elem_type == 1

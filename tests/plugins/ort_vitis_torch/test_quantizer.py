@@ -1,0 +1,289 @@
+"""The ONNX flow's file, positions and numbers, from torch; the life of a quantizer; and what it refuses."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
+
+import ort_vitis_plugin  # noqa: E402
+import ort_vitis_torch as ovt  # noqa: E402
+from ort_vitis_torch.executor import OnnxModule  # noqa: E402
+from ort_vitis_torch.host_calls import run  # noqa: E402
+from ort_vitis_torch.structure import Structure, as_array  # noqa: E402
+
+from .networks import (  # noqa: E402
+    CLASSIFIERS,
+    Block,
+    MobileS,
+    ResNetS,
+    Transformer,
+    TwoInputs,
+    UNet,
+    accuracy,
+    calibration_batches,
+    digits,
+    example,
+    trained,
+)
+
+NPU = "AMD_AIE2_Nx4_Overlay_cfg0"
+ALL = (*CLASSIFIERS, UNet, TwoInputs)
+
+
+def fresh(kind: type) -> Any:
+    torch.manual_seed(0)
+    return kind().eval()
+
+
+def flat(value: Any) -> list[Any]:
+    return Structure.of(value)[0]
+
+
+def batches(kind: type) -> list[tuple[Any, ...]]:
+    if kind is TwoInputs:
+        return [example(kind, size) for size in (4, 7)]
+    return [(batch,) for batch in calibration_batches()[:2]]
+
+
+def quantized(kind: type, folder: Path, **options: Any) -> tuple[Any, Any]:
+    """The two quantizers of one flow: that of 'calib', and that of 'test' in which the file is read."""
+    model = fresh(kind)
+    calib = ovt.torch_quantizer("calib", model, example(kind), output_dir=folder, **options)
+    for batch in batches(kind):
+        calib.quant_model(*batch)
+    calib.export_quant_config()
+    return calib, ovt.torch_quantizer("test", model, example(kind), output_dir=folder, **options)
+
+
+def cleared(model: onnx.ModelProto) -> bytes:
+    model = copy.deepcopy(model)
+    model.ClearField("producer_name")
+    model.ClearField("producer_version")
+    model.ClearField("doc_string")
+    return model.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_graph_in_torch_computes_what_the_module_does(kind: type) -> None:
+    model = fresh(kind)
+    exported = ovt.export(model, example(kind))
+    graph = OnnxModule(exported.model)
+    arguments = example(kind, 3)
+    with torch.no_grad():
+        for here, there in zip(graph(*flat(arguments)), flat(model(*arguments)), strict=True):
+            assert float((here - there).abs().max()) <= 1e-5 * max(float(there.abs().max()), 1)
+
+
+SLOW = {kind for kind in ALL if kind not in (ResNetS, MobileS, TwoInputs)}
+
+
+@pytest.mark.parametrize("target", [None, NPU])
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in SLOW)) for kind in ALL])
+def test_the_file_is_that_of_the_onnx_flow_and_torch_computes_its_numbers(
+    kind: type, target: str | None, tmp_path: Path
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # untrained networks may come out badly
+        _, test = quantized(kind, tmp_path, target=target)
+        exported = ovt.export(fresh(kind), example(kind))
+        feeds = [dict(zip(exported.input_names, map(as_array, flat(batch)), strict=True)) for batch in batches(kind)]
+        arguments = {"enable_dpu": True} if target else {}
+        there = ort_vitis_plugin.quantize_static(exported.model, None, feeds, **arguments)
+    written = onnx.load(test.export_onnx_model())
+    onnx.checker.check_model(written)
+    assert cleared(written) == cleared(there.model)
+    arguments = example(kind, 3)
+    with torch.no_grad():
+        here = flat(test.quant_model(*arguments))
+    feed = dict(zip(exported.input_names, map(as_array, flat(arguments)), strict=True))
+    for result, wanted in zip(here, run(written, feed), strict=True):
+        if kind is Transformer:  # engines round LayerNormalization, Softmax and Gelu apart, and a code makes it a step
+            assert (result.numpy() != wanted).mean() <= 0.1
+        else:
+            assert np.array_equal(result.numpy(), wanted)
+
+
+def test_a_trained_network_keeps_its_accuracy_and_both_modes_agree_with_onnxruntime(tmp_path: Path) -> None:
+    model = trained(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], output_dir=tmp_path)
+    for batch in calibration_batches():
+        assert torch.equal(calib.quant_model(batch), model(batch))
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, digits().images[:2], output_dir=tmp_path)
+    assert accuracy(test.quant_model) >= accuracy(model) - 0.5
+    path = test.export_onnx_model(check_model=True)
+    assert path == tmp_path / "ResNetS.onnx"
+    assert (tmp_path / "ResNetS_int.onnx").read_bytes() == path.read_bytes()
+    with torch.no_grad():
+        here = test.quant_model(digits().unseen).numpy()
+    assert np.array_equal(here, run(onnx.load(path), {"x": digits().unseen.numpy()})[0])
+
+
+def test_float_scales_differ_by_one_step_on_few_outputs(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    tensor = {"scale_type": "float", "symmetry": True}
+    config.write_text(json.dumps({"target_device": "CPU", "overall_quantize_config": {**tensor, "method": "maxmin"}}))
+    model = trained(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], output_dir=tmp_path, quant_config_file=config)
+    for batch in calibration_batches():
+        calib.quant_model(batch)
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, digits().images[:2], output_dir=tmp_path, quant_config_file=config)
+    there = run(onnx.load(test.export_onnx_model()), {"x": digits().unseen.numpy()})[0]
+    with torch.no_grad():
+        here = test.quant_model(digits().unseen).numpy()
+    step = np.diff(np.unique(there)).min()
+    assert np.abs(here - there).max() <= step * 1.001
+    assert (here != there).mean() <= 0.002
+
+
+@pytest.mark.parametrize(("bits", "least"), [(4, 80.0), (3, 60.0)])
+def test_fewer_bits_hold_for_weights_and_lie_in_bytes(bits: int, least: float, tmp_path: Path) -> None:
+    model = trained(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], output_dir=tmp_path, bitwidth=bits)
+    for batch in calibration_batches():
+        calib.quant_model(batch)
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, digits().images[:2], output_dir=tmp_path, bitwidth=bits)
+    written = onnx.load(test.export_onnx_model())
+    codes = [onnx.numpy_helper.to_array(t) for t in written.graph.initializer if t.name.endswith("_quantized")]
+    weights = [array for array in codes if array.ndim > 1]
+    assert len(weights) >= 8
+    assert all(-(2 ** (bits - 1)) <= array.min() and array.max() < 2 ** (bits - 1) for array in weights)
+    assert accuracy(test.quant_model) >= least
+
+
+def test_quant_info_lists_positions_and_belongs_to_its_graph(tmp_path: Path) -> None:
+    quantized(ResNetS, tmp_path)
+    info = json.loads((tmp_path / "quant_info.json").read_text())
+    assert set(info) >= {"param", "output", "input", "fast_finetuned", "bias_corrected", "version"}
+    assert info["input"].keys() == {"x"}
+    assert all(entry[0][0] == 8 for entry in info["output"].values())
+    other = fresh(ResNetS)
+    with torch.no_grad():
+        other.fc.weight += 1
+    with pytest.raises(ovt.MismatchError, match=r"another graph or other weights than this ResNetS"):
+        ovt.torch_quantizer("test", other, example(ResNetS), output_dir=tmp_path)
+    with pytest.raises(ovt.MismatchError, match=r"calibration ran with bitwidth=8, and now it is 4"):
+        ovt.torch_quantizer("test", fresh(ResNetS), example(ResNetS), output_dir=tmp_path, bitwidth=4)
+
+
+def test_the_callers_module_is_never_touched(tmp_path: Path) -> None:
+    model = fresh(MobileS).train()
+    before = copy.deepcopy(model.state_dict())
+    calib = ovt.torch_quantizer("calib", model, example(MobileS), output_dir=tmp_path)
+    calib.quant_model(example(MobileS)[0])
+    calib.export_quant_config()
+    assert model.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_a_traced_model_runs_without_this_package(tmp_path: Path) -> None:
+    _, test = quantized(ResNetS, tmp_path)
+    path = test.export_torch_script()
+    (batch,) = example(ResNetS)
+    np.save(tmp_path / "batch.npy", batch.numpy())
+    script = "import sys, numpy, torch; x = torch.from_numpy(numpy.load('batch.npy')); "
+    script += "numpy.save('result.npy', torch.jit.load(sys.argv[1])(x)[0].numpy())"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, str(path)], cwd=tmp_path, check=True)
+    with torch.no_grad():
+        assert np.array_equal(np.load(tmp_path / "result.npy"), test.quant_model(batch).numpy())
+
+
+def test_the_batch_can_be_fixed_and_vitis_operators_written(tmp_path: Path) -> None:
+    _, test = quantized(ResNetS, tmp_path)
+    fixed = onnx.load(test.export_onnx_model(tmp_path / "fixed", dynamic_batch=False))
+    assert fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 4
+    vitis = onnx.load(test.export_onnx_model(tmp_path / "vitis", native_onnx=False))
+    assert {node.op_type for node in vitis.graph.node} >= {"VitisQuantizeLinear", "VitisDequantizeLinear"}
+
+
+def test_a_state_dict_file_is_loaded_into_a_copy(tmp_path: Path) -> None:
+    torch.save(trained(ResNetS).state_dict(), tmp_path / "model.pth")
+    model = fresh(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], tmp_path / "model.pth", tmp_path)
+    batch = digits().images[:8]
+    assert torch.equal(calib.quant_model(batch), trained(ResNetS)(batch))
+    assert not torch.equal(model(batch), trained(ResNetS)(batch))
+
+
+class Data(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x if x.sum() > 0 else {}[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        ({"quant_mode": "calibrate"}, ovt.StageError, "there are 'calib' and 'test'"),
+        ({"quant_mode": "test"}, ovt.StageError, "run with quant_mode='calib' first"),
+        ({"input_args": None}, ovt.StageError, "input_args is needed"),
+        ({"input_args": (1, 2, 3)}, ovt.ExportError, "forward does not take the input_args"),
+        ({"target": "DPUCZDX8G"}, ovt.ConfigError, "the known ones are AMD_AIE2_Nx4_Overlay_cfg0"),
+        ({"bitwidth": 1}, ovt.ConfigError, "bitwidth=1"),
+        ({"mix_bit": True}, ovt.RefusedError, "layer_quantize_config"),
+        ({"lstm": True}, ovt.RefusedError, "recurrent bodies stay float"),
+        ({"app_deploy": "NLP"}, ovt.RefusedError, "leave it out"),
+        ({"dynamo": True}, ovt.RefusedError, 'exporter="dynamo"'),
+        ({"quant_config_file": "none.json"}, ovt.ConfigError, "there is no quant_config_file none.json"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_one_line(
+    call: dict[str, Any], error: type[Exception], says: str, tmp_path: Path
+) -> None:
+    given = {"quant_mode": "calib", "module": fresh(Block3), "input_args": digits().images[:2], **call}
+    with pytest.raises(error) as caught:
+        ovt.torch_quantizer(**given, output_dir=tmp_path / "empty")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, ovt.TorchFrontEndError)
+
+
+def Block3() -> Any:
+    return Block(1, 2, 1)
+
+
+def test_stages_are_named_that_are_missing(tmp_path: Path) -> None:
+    calib = ovt.torch_quantizer("calib", fresh(ResNetS), example(ResNetS), output_dir=tmp_path)
+    with pytest.raises(ovt.StageError, match="calibration saw no data"):
+        calib.export_onnx_model()
+    with pytest.raises(ovt.StageError, match="load_ft_param is for quant_mode='test'"):
+        calib.load_ft_param()
+    with pytest.raises(ovt.RefusedError, match="XIR"):
+        calib.export_xmodel()
+
+
+def test_cuda_that_is_not_there_and_wrappers_are_told_and_old_modes_deprecated(tmp_path: Path) -> None:
+    if not torch.cuda.is_available():
+        with pytest.warns(UserWarning, match="the CPU is used"):
+            ovt.torch_quantizer("calib", fresh(ResNetS), example(ResNetS), output_dir=tmp_path, device="cuda")
+    with pytest.warns(UserWarning, match="DataParallel is taken off"):
+        ovt.torch_quantizer("calib", torch.nn.DataParallel(fresh(ResNetS)), example(ResNetS), output_dir=tmp_path)
+    with pytest.warns(DeprecationWarning, match="write 'calib'"):
+        ovt.torch_quantizer(1, fresh(ResNetS), example(ResNetS), output_dir=tmp_path)
+
+
+@pytest.mark.slow
+def test_sixteen_bits_are_native_and_near_float(tmp_path: Path) -> None:
+    model = trained(ResNetS)
+    calib = ovt.torch_quantizer("calib", model, digits().images[:2], output_dir=tmp_path, bitwidth=16)
+    for batch in calibration_batches():
+        calib.quant_model(batch)
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, digits().images[:2], output_dir=tmp_path, bitwidth=16)
+    assert onnx.load(test.export_onnx_model()).opset_import[0].version == 21
+    with torch.no_grad():
+        here, there = test.quant_model(digits().unseen), model(digits().unseen)
+    assert float((here - there).abs().max()) <= 1e-2 * float(there.abs().max())
