@@ -70,7 +70,8 @@ def _is_on(call: Call, correction: Correction) -> bool:
         correction.in_recipe and settings.call.recipe == "auto" and not settings.options.given(correction.option.key)
     )
     known = call.statistics.samples if call.statistics is not None else 0
-    return asked and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
+    integers = call.weight.is_integer and call.activation.is_integer
+    return asked and integers and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
 
 
 def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph: Graph) -> int:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import custom_ops
 from ..emission.emitter import Emitter
 from ..graph import Graph
 from ..planning.marker import Marker
+from ..plugin.op_functions import define_ops
 from ..report.report import Report
 from ..request.call import Call
 from . import subgraphs
@@ -48,5 +48,5 @@ def written(plan: Plan, context: Context) -> ModelProto:
     emitter = Emitter(trial, marks, call.format.writer(call, graph))
     emitter.emit([])
     assert emitter.qdq_model is not None
-    custom_ops.add_functions(emitter.qdq_model)
+    define_ops(emitter.qdq_model, call.catalog)
     return emitter.qdq_model
