@@ -25,6 +25,7 @@ from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
+from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
 from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to_float
@@ -41,6 +42,7 @@ from .options.request import Request
 from .plan import Bound, Expression, Plan, Position, Role, TensorPlan, largest, least
 from .plan.error_curve import ErrorCurve
 from .plan.fake_quantize import fake_quantize
+from .planning.changed_constants import change_constant
 from .planning.marker import Marker
 from .plugin.catalog import qtype
 from .plugin.context import Configuration, Context
@@ -71,6 +73,7 @@ from .plugin.declarations import (
 from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures
+from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings
 from .selection.divisors import is_divisor
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
+    from .pipeline.plan_writing import written
 
 __all__ = [
     "AS_WRITTEN",
@@ -114,6 +118,7 @@ __all__ = [
     "ModelError",
     "ModelTransform",
     "Namespace",
+    "NetworkError",
     "OpFunctions",
     "OpQuantizer",
     "Option",
@@ -128,6 +133,7 @@ __all__ = [
     "PositionMethod",
     "PowerOfTwoMethod",
     "Preset",
+    "Progress",
     "QDQOperatorBase",
     "QType",
     "QuantFormat",
@@ -163,6 +169,7 @@ __all__ = [
     "batch_norm_affine",
     "become",
     "captured_names",
+    "change_constant",
     "check_model",
     "clip_bounds",
     "constant",
@@ -185,6 +192,7 @@ __all__ = [
     "leave_float",
     "made_by",
     "nearest_position",
+    "network_error",
     "observe",
     "open_session",
     "operands",
@@ -215,6 +223,7 @@ __all__ = [
     "whole_file",
     "with_constant",
     "write_text",
+    "written",
 ]
 
 # They pull in the whole pipeline, which a plugin that only declares does not need.
@@ -228,6 +237,7 @@ _LATER = {
     "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
+    "written": "pipeline.plan_writing",
 }
 _later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import CalibrationError, QuantizationError
 from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
+from .channel_squares import Channels, ChannelSquares
 from .fingerprint import fingerprint
 from .observe import NonFinite
 
@@ -28,7 +29,8 @@ _VERSION = 1
 class Calibration:
     """Sketches by tensor, the model they belong to, and what was not finite in which sample.
 
-    ``made`` says which settings prepared the model, for the message where another model comes.
+    ``made`` says which settings prepared the model, for the message where another model comes. ``energies`` holds sums
+    of squares of channels that weights multiply; older files lack both.
     """
 
     sketches: dict[str, Sketch]
@@ -36,6 +38,7 @@ class Calibration:
     samples: int = 0
     non_finite: list[NonFinite] = field(default_factory=list)
     made: dict[str, Any] = field(default_factory=dict)
+    energies: dict[Channels, ChannelSquares] = field(default_factory=dict)
 
     def merge(self, other: Calibration) -> None:
         """Take in a calibration of the same model and tensors with other samples, numbered on from ours.
@@ -54,6 +57,10 @@ class Calibration:
         self.samples += other.samples
         for name, sketch in other.sketches.items():
             self.sketches[name].merge(sketch)
+        # Of some of the samples alone they would not be the mean.
+        self.energies = {channels: squares for channels, squares in self.energies.items() if channels in other.energies}
+        for channels, squares in self.energies.items():
+            squares.merge(other.energies[channels])
 
     def check(self, model: ModelProto | str | Path, tensors: Iterable[str] = ()) -> None:
         """Raise unless this is a calibration of that model and has all those tensors."""
@@ -75,10 +82,12 @@ class Calibration:
             "non_finite": [asdict(each) for each in self.non_finite],
             "tensors": list(self.sketches),
             "made": self.made,
+            "channels": [[*astuple(channels), squares.count] for channels, squares in self.energies.items()],
         }
         arrays = {f"sketch_{at}": _bytes(sketch.to_bytes()) for at, sketch in enumerate(self.sketches.values())}
+        squares = {f"squares_{at}": squares.places for at, squares in enumerate(self.energies.values())}
         with whole_file(path) as file:
-            np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays)  # type: ignore[arg-type]
+            np.savez(file, head=_bytes(json.dumps(head).encode()), **arrays, **squares)  # type: ignore[arg-type]
 
     @classmethod
     def load(
@@ -116,8 +125,13 @@ class Calibration:
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(samples) is int):
             raise CalibrationError(f"{path} is not a calibration file: its head is not one")
         sketches = {name: Sketch.from_bytes(file[f"sketch_{at}"].tobytes()) for at, name in enumerate(names)}
+        energies = {
+            Channels(*channels): ChannelSquares(file[f"squares_{at}"], count)
+            for at, (*channels, count) in enumerate(head.get("channels", ()))
+        }
         non_finite, made = [NonFinite(**each) for each in head["non_finite"]], head.get("made", {})
-        return cls(sketches, str(head["fingerprint"]), samples, non_finite, made if isinstance(made, dict) else {})
+        made = made if isinstance(made, dict) else {}
+        return cls(sketches, str(head["fingerprint"]), samples, non_finite, made, energies)
 
 
 def _bytes(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CalibrationError, UnsupportedError
 from .batches import Batch, batches_of
 from .calibration import Calibration
+from .channel_squares import ChannelSquares
 from .fingerprint import fingerprint
 from .observe import Observer
 from .workers import Job, counted, in_workers
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
+    from .channel_squares import Channels
     from .observe import Configure, Observation, Sample
     from .workers import Executor
 
@@ -38,6 +40,7 @@ def calibration_of(
     non_finite: str = "report",
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 16,
+    channels: Sequence[Channels] = (),
 ) -> Calibration:
     """Sketches of the named tensors over all samples of a reader, the same to the bit however the work is split.
 
@@ -47,7 +50,8 @@ def calibration_of(
 
     ``on_sample`` is called after every sample, in order; with ``apart`` it gets sketches of that sample alone.
     ``non_finite="error"`` makes the first NaN or Inf an error. ``checkpoint`` names a file that is written after
-    every ``checkpoint_every`` samples, taken up by the next call if it is there, and removed at the end.
+    every ``checkpoint_every`` samples, taken up by the next call if it is there, and removed at the end. ``channels``
+    asks for the mean squares of channels, too.
 
     Raises:
         CalibrationError: there is no sample, a tensor has no finite value, or one that is not finite is to be an error.
@@ -76,7 +80,7 @@ def calibration_of(
         if on_sample:
             on_sample(sample)
 
-    job = Job(names, list(providers), configure, apart)
+    job = Job(names, list(providers), configure, apart, tuple(channels))
     parts = batches_of(reader, total.samples, checkpoint_every if saved else None, here=executor is None)
     results = _here(model, job, parts, done) if executor is None else in_workers(model, job, parts, executor, done)
     for part in results:
@@ -99,6 +103,8 @@ def _take_in(total: Calibration, part: Observation) -> None:
             total.sketches[name].merge(sketch)
         else:
             total.sketches[name] = sketch
+    for channels, squares in part.energies.items():
+        total.energies.setdefault(channels, ChannelSquares()).merge(squares)
     total.samples += part.samples
     total.non_finite += part.non_finite
 
@@ -106,6 +112,6 @@ def _take_in(total: Calibration, part: Observation) -> None:
 def _here(
     model: ModelProto | str | Path, job: Job, parts: Iterable[Batch], done: Callable[[Sample], None]
 ) -> Iterator[Observation]:
-    observer = Observer(model, job.tensors, providers=job.providers, configure=job.configure)
+    observer = Observer(model, job.tensors, providers=job.providers, configure=job.configure, channels=job.channels)
     for part in parts:
         yield counted(observer, job, part, done)

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..sketch import Sketch
+    from .channel_squares import Channels
 
 
 @dataclass
@@ -17,6 +21,8 @@ class Statistics(Mapping[str, "Sketch"]):
 
     ``exact`` holds squared errors (with their zero points) by tensor and position, from a second pass, for the
     activation type of the run. ``ranges`` states ranges by tensor, whatever the sketches say (calibration_cache_path).
+    ``energies`` are mean squares of channels that weights multiply; empty where they are not known. ``constants`` are
+    those that corrections found in the call that kept the ranges, None where this call has samples.
     """
 
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
@@ -24,6 +30,8 @@ class Statistics(Mapping[str, "Sketch"]):
     collected: Any = None
     exact: Mapping[str, Mapping[int, tuple[float, int]]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    energies: Mapping[Channels, NDArray[np.float64]] = field(default_factory=dict)
+    constants: Mapping[str, NDArray[Any]] | None = None
 
     def __getitem__(self, tensor: str) -> Sketch:
         return self.sketches[tensor]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import onnxruntime as ort
 
+    from .channel_squares import Channels
     from .observe import Configure
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Job:
     providers: list[Any]
     configure: Configure | None
     apart: bool
+    channels: tuple[Channels, ...] = ()
 
 
 def counted(observer: Observer, job: Job, part: Batch, on_sample: Callable[[Sample], None]) -> Observation:
@@ -173,7 +175,9 @@ def _work(model: bytes | str, key: str, job: Job, part: Batch) -> Work:
     """One part in a worker; its thread keeps the session for the next part."""
     if getattr(_own, "key", None) != key:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else model
-        _own.observer = Observer(proto, job.tensors, providers=job.providers, configure=_patient(job.configure))
+        _own.observer = Observer(
+            proto, job.tensors, providers=job.providers, configure=_patient(job.configure), channels=job.channels
+        )
         _own.key = key
     observer: Observer = _own.observer
     samples: list[Sample] = []

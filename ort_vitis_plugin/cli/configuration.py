@@ -57,6 +57,12 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for flag, argument, text in reversed(NAMED):
         function = click.option(flag, argument, metavar="NAME", panel=HOW, help=text)(function)
     function = click.option(
+        "--finetune",
+        is_flag=True,
+        panel=HOW,
+        help="Round weights for the error of their layers (FastFinetune).",
+    )(function)
+    function = click.option(
         "--save-config", metavar="FILE", panel=HOW, help="Write what the flags say into a TOML file."
     )(function)
     function = click.option(
@@ -94,6 +100,8 @@ def said(flags: Mapping[str, Any]) -> dict[str, Any]:
     if flags["preset"] is not None:
         found["preset"] = flags["preset"]
     given = parse_options(flags["option"], shared_catalog().options)
+    if flags["finetune"]:
+        given = {"FastFinetune": True, **given}
     if shapes := given_shapes(flags["fix_shape"], flags["fix_dim"]):
         given["FixShapes"] = shapes
     found["extra_options"] = {**found.get("extra_options", {}), **given}

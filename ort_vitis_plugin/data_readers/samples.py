@@ -60,6 +60,11 @@ class Samples:
             return True
         return makes_readers(self.reader) or not (hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator))
 
+    def again(self) -> Iterable[Feed]:
+        """All samples once more; of a reader that can be read only once those remembered, as the original model takes
+        them."""
+        return self if self.rewind() else self.remembered
+
     def set_range(self, start_index: int, end_index: int) -> None:
         """Give only these samples, of a reader that ``is_ranged``."""
         self._range, self._remember = (start_index, end_index), 0
@@ -67,9 +72,11 @@ class Samples:
     @property
     def is_read_once(self) -> bool:
         """Whether the reader gives its samples a single time."""
-        if makes_readers(self.reader) or hasattr(self.reader, "rewind"):
+        # Data objects have a rewind() that says no where what they wrap is read once.
+        reader = getattr(getattr(self.reader, "items", None), "source", self.reader)
+        if makes_readers(reader) or hasattr(reader, "rewind"):
             return False
-        return hasattr(self.reader, "get_next") or isinstance(self.reader, Iterator)
+        return hasattr(reader, "get_next") or isinstance(reader, Iterator)
 
     def remember(self, count: int) -> None:
         """Keep the first ``count`` samples as they are read."""

@@ -2,7 +2,8 @@
 
 ``through`` is the error that has come together up to a tensor, run through the quantized graph; ``alone`` is what its
 own pair adds when everything before it is float. A tensor where ``alone`` is low is a cause, one where only ``through``
-is low suffers from those before it.
+is low suffers from those before it. A weight or bias of a Conv, ConvTranspose, Gemm or MatMul is measured at the output
+of its operator.
 """
 # SPDX-License-Identifier: MIT
 
@@ -26,10 +27,10 @@ from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import missing_operator, open_session
 from ..plugin.op_functions import with_definitions
-from .weight_errors import weight_errors
+from .weight_errors import WeightedOutput, attach_layers, attach_rounded, rounded_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import onnxruntime as ort
@@ -122,6 +123,7 @@ class _Probe:
     model: ModelProto
     tensors: dict[str, str] = field(default_factory=dict)
     ends: dict[str, str] = field(default_factory=dict)
+    weighted: list[WeightedOutput] = field(default_factory=list)
 
 
 @public
@@ -137,8 +139,8 @@ def layer_errors(
 
     ``reference`` is the float model, or the prepared one (``entry.quantize_static.prepared``) where preparation changes
     what tensors hold, as equalization does. ``feeds`` is what ``quantize_static`` takes as calibration_data_reader;
-    None is one random sample. Of the samples only sums are kept. With ``weights`` the samples are run once more, by
-    layers with the weights that are stored.
+    None is one random sample. Of the samples only sums are kept. With ``weights`` every layer runs on float inputs with
+    all the constants that are stored, too.
 
     Raises:
         ModelError: the models have no quantized tensor in common.
@@ -165,22 +167,33 @@ def layer_errors(
     for function in quantized.functions:
         if all((function.domain, function.name) != (known.domain, known.name) for known in probe.model.functions):
             probe.model.functions.append(function)
+    registers = [custom_ops.register, *libraries]
+    rounded = rounded_constants(codes, constants, registers)
+    probe.weighted = attach_rounded(probe.model, floats, rounded)
+    if weights:
+        probe.weighted += attach_layers(probe.model, floats, rounded)
     watched = codes.to_model()
-    _expose(watched, [*probe.ends.values(), *constants.values()])
+    _expose(watched, probe.ends.values())
     _expose(probe.model, [each for name, tensor in probe.tensors.items() for each in (tensor, _ALONE + name)])
-    register = [custom_ops.register, *libraries]
-    sums = _compared(probe, watched, floats, constants, samples, register)
-    by_weights: dict[str, float] = {}
-    if weights and constants and samples.rewind():
-        by_weights = weight_errors(reference, codes, constants, samples, register)
+    _expose(probe.model, [name for each in probe.weighted for name in (each.wanted, each.found)])
+    sums = _run(probe, watched, floats, samples, registers)
+    by_weights = {each.wanted: sums.pop(each.found) for each in probe.weighted if not each.constant}
+    own = _by_themselves(floats, rounded)
+    sums = {tensor: total for tensor, total in (own | sums).items() if total.compared}
+    if not sums:
+        raise ModelError(
+            "no tensor has the same shape in both models; is the quantized one made from this float model?"
+        )
     found = []
     for tensor, total in sums.items():
         producer = floats.producer(probe.tensors.get(tensor, tensor))
         through, alone = total.sqnr(total.through), total.sqnr(total.alone)
         op_type = producer.op_type if producer is not None else ""
         layer = by_weights.get(_layer_of(floats, tensor))
-        clipped = total.clipped / total.alone if total.alone else 0.0
-        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), layer, clipped))
+        lost = own.get(tensor, total)
+        clipped = lost.clipped / lost.alone if lost.alone else 0.0
+        by_layer = None if layer is None else layer.sqnr(layer.alone)
+        found.append(LayerError(tensor, op_type, through, alone, total.contrast(), by_layer, clipped))
     return sorted(found, key=lambda error: error.through)
 
 
@@ -275,47 +288,42 @@ def _session(
         raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
 
 
-def _compared(
-    probe: _Probe,
-    watched: ModelProto,
-    floats: Graph,
-    constants: dict[str, str],
-    samples: Iterable[Feed],
-    libraries: list[Callable[[ort.SessionOptions], object]],
-) -> dict[str, _Sums]:
-    """The sums of the tensors that have one shape in both models.
+def _by_themselves(floats: Graph, rounded: Mapping[str, NDArray[Any]]) -> dict[str, _Sums]:
+    """Constants against what their codes stand for."""
+    sums = {tensor: _Sums(0) for tensor in rounded}
+    for tensor, q in rounded.items():
+        f = floats.array(tensor)
+        if f is not None and f.shape == q.shape:
+            sums[tensor].add(f, q, q)
+    return sums
 
-    Raises:
-        ModelError: none has.
-    """
-    sums = _run(probe, watched, floats, constants, samples, libraries)
-    found = {tensor: total for tensor, total in sums.items() if total.compared}
-    if not found:
-        raise ModelError(
-            "no tensor has the same shape in both models; is the quantized one made from this float model?"
-        )
-    return found
+
+def _channel_axis(floats: Graph, tensor: str) -> int:
+    return 1 if len(floats.shape(tensor) or ()) == 4 else -1
 
 
 def _run(
     probe: _Probe,
     watched: ModelProto,
     floats: Graph,
-    constants: dict[str, str],
     samples: Iterable[Feed],
     libraries: list[Callable[[ort.SessionOptions], object]],
 ) -> dict[str, _Sums]:
     left, right = _session(probe.model, libraries, "float"), _session(watched, libraries, "quantized")
     tensors = list(probe.ends)
     names = [each for name in tensors for each in (probe.tensors[name], _ALONE + name)]
-    sums = {tensor: _Sums(0) for tensor in constants}
+    outputs = [name for each in probe.weighted for name in (each.wanted, each.found)]
+    sums = {}
+    for each in probe.weighted:
+        sums[each.constant or each.found] = _Sums(_channel_axis(floats, each.wanted))
     for name in tensors:
-        sums[name] = _Sums(1 if len(floats.shape(probe.tensors[name]) or ()) == 4 else -1)
+        sums[name] = _Sums(_channel_axis(floats, probe.tensors[name]))
     first = True
     for feed in samples:
-        ends = [probe.ends[tensor] for tensor in tensors] + (list(constants.values()) if first else [])
+        # A model without quantized tensors is run all the same: it must run.
+        ends = [probe.ends[tensor] for tensor in tensors] or None
         try:
-            wanted, found = left.run(names, feed), right.run(ends, adapt_feed(watched, feed))
+            wanted, found = left.run([*names, *outputs], feed), right.run(ends, adapt_feed(watched, feed))
         except InvalidArgument as error:
             raise ModelError(
                 f"the quantized model does not take the samples; is it made from this float model? ({error})"
@@ -326,10 +334,9 @@ def _run(
             f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
             if f.shape == q.shape:
                 sums[tensor].add(f, q, alone)
-        for tensor, q in zip(constants if first else (), found[len(tensors) :], strict=True):
-            f = floats.array(tensor)
-            if f is not None and f.shape == q.shape:
-                sums[tensor].add(f, q, q)
+        for at, each in enumerate(probe.weighted):
+            f, q = wanted[len(names) + 2 * at : len(names) + 2 * at + 2]
+            sums[each.constant or each.found].add(f, q, q)
         first = False
     if first:
         raise CalibrationError("there is no sample to compare on; rewind the reader, or give it data")

@@ -1,15 +1,20 @@
-"""What a layer loses by its weights alone: fed by the float model, it computes in float with the stored weights."""
+"""What rounding a weight costs shows at its operator's output: channels whose input is 0 cost nothing, however wrong.
+
+Beside every operator with a constant weight stands its copy with the rounded weight, one with the rounded bias, and
+beside every node one with all its rounded constants; all on float data.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import ModelProto, numpy_helper
 
 from ..graph.subgraphs import subgraphs
-from ..numerics.sqnr import decibels
+from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.sessions import open_session
 
 if TYPE_CHECKING:
@@ -17,76 +22,89 @@ if TYPE_CHECKING:
 
     import onnxruntime as ort
     from numpy.typing import NDArray
+    from onnx import NodeProto
 
-    from ..data_readers import Feed
     from ..graph import Graph
 
-_STORED = "weight_errors/"
+PREFIX = "weight_errors/"
 
 
-def weight_errors(
-    reference: ModelProto,
-    codes: Graph,
-    constants: Mapping[str, str],
-    feeds: Iterable[Feed],
-    libraries: Iterable[Callable[[ort.SessionOptions], object]],
-) -> dict[str, float]:
-    """{output of a node: decibels} of the float nodes that read constants which are quantized.
+@dataclass(frozen=True)
+class WeightedOutput:
+    """``wanted`` is the output of an operator, ``found`` of its copy with the rounded ``constant``; "" is all of them."""
 
-    ``constants`` maps those of the float model to where the quantized model has them dequantized.
-    """
-    libraries = list(libraries)
-    stored = stored_values(codes, constants, libraries)
-    model = ModelProto()
-    model.CopyFrom(reference)
-    pairs: dict[str, str] = {}
-    for tensor, array in stored.items():
-        model.graph.initializer.append(numpy_helper.from_array(array, _STORED + tensor))
-    for node in list(model.graph.node):
-        if not any(name in stored for name in node.input) or any(subgraphs(node)):
-            continue
-        copy = model.graph.node.add()
-        copy.CopyFrom(node)
-        copy.name = f"{_STORED}{node.name or node.output[0]}"
-        copy.input[:] = [_STORED + name if name in stored else name for name in node.input]
-        copy.output[:] = [_STORED + name if name else "" for name in node.output]
-        pairs[node.output[0]] = _STORED + node.output[0]
-    if not pairs:
-        return {}
-    known = {value.name for value in model.graph.output}
-    for name in (name for pair in pairs.items() for name in pair if name not in known):
-        model.graph.output.add().name = name
-    session = open_session(model, libraries)
-    names = [name for pair in pairs.items() for name in pair]
-    sums = {tensor: [0.0, 0.0] for tensor in pairs}
-    for feed in feeds:
-        found = session.run(names, feed)
-        for at, tensor in enumerate(pairs):
-            f, q = (np.asarray(part, np.float64) for part in found[2 * at : 2 * at + 2])
-            finite = np.isfinite(f)
-            sums[tensor][0] += float(np.sum(f[finite] ** 2))
-            sums[tensor][1] += float(np.sum((f[finite] - q[finite]) ** 2))
-    return {tensor: decibels(signal, noise) for tensor, (signal, noise) in sums.items()}
+    constant: str
+    wanted: str
+    found: str
 
 
-def stored_values(
-    codes: Graph, constants: Mapping[str, str], libraries: Iterable[Callable[[ort.SessionOptions], object]]
+def rounded_constants(
+    codes: Graph, ends: Mapping[str, str], libraries: Iterable[Callable[[ort.SessionOptions], object]]
 ) -> dict[str, NDArray[Any]]:
-    """The values for which the codes of ``constants`` stand, by the name in the float model."""
-    if not constants:
+    """Constants as their codes stand for them; ``ends`` says where the quantized graph has each dequantized."""
+    if not ends:
         return {}
-    model = ModelProto()
-    model.CopyFrom(codes.to_model())
-    kept: dict[str, Any] = {}
-    waiting = list(constants.values())
-    while waiting:
-        node = codes.producer(waiting.pop())
-        if node is not None and node.output[0] not in kept:
-            kept[node.output[0]] = node
-            waiting.extend(node.input)
-    del model.graph.node[:], model.graph.input[:], model.graph.output[:], model.graph.value_info[:]
-    model.graph.node.extend(node for node in codes.sorted() if node.output and node.output[0] in kept)
-    for name in constants.values():
-        model.graph.output.add().name = name
-    found = open_session(model, libraries).run(list(constants.values()), {})
-    return dict(zip(constants, found, strict=True))
+    needed = {}
+    stack = list(ends.values())
+    while stack:
+        node = codes.producer(stack.pop())
+        if node is not None and id(node) not in needed:
+            needed[id(node)] = node
+            stack.extend(codes.reads(node))
+    piece = ModelProto(ir_version=codes.model.ir_version)
+    piece.opset_import.extend(codes.model.opset_import)
+    piece.functions.extend(codes.model.functions)
+    piece.graph.name = "constants"
+    piece.graph.node.extend(node for node in codes.sorted() if id(node) in needed)
+    read = dict.fromkeys(name for node in piece.graph.node for name in node.input if name in codes.initializers)
+    piece.graph.initializer.extend(codes.initializers[name] for name in read)
+    for name in dict.fromkeys(ends.values()):
+        piece.graph.output.add().name = name
+    values = open_session(piece, libraries).run(list(ends.values()), {})
+    return dict(zip(ends, values, strict=True))
+
+
+def attach_rounded(model: ModelProto, floats: Graph, rounded: Mapping[str, NDArray[Any]]) -> list[WeightedOutput]:
+    """Put the copies into the float model; one entry for each weight, or bias, of an operator that is rounded."""
+    found: list[WeightedOutput] = []
+    for each in weighted_inputs(floats):
+        for constant in (each.weight, *each.node.input[2:3]):
+            values = _alike(floats, rounded, [constant])
+            if values:
+                place = f"{PREFIX}{len(found)}"
+                _attach(model, each.node, values, place)
+                found.append(WeightedOutput(constant, each.node.output[0], place))
+    return found
+
+
+def attach_layers(model: ModelProto, floats: Graph, rounded: Mapping[str, NDArray[Any]]) -> list[WeightedOutput]:
+    """Put copies into the float model in which all constants of a node are the rounded ones; one entry for each."""
+    found: list[WeightedOutput] = []
+    for node in floats:
+        values = _alike(floats, rounded, node.input)
+        if values and not any(subgraphs(node)):
+            place = f"{PREFIX}layer/{len(found)}"
+            _attach(model, node, values, place)
+            found.append(WeightedOutput("", node.output[0], place))
+    return found
+
+
+def _alike(floats: Graph, rounded: Mapping[str, NDArray[Any]], names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Rounded values of those constants that have one shape in both models, in the float model's type."""
+    exact = {name: floats.array(name) for name in names if name in rounded}
+    return {
+        name: rounded[name].astype(array.dtype, copy=False)
+        for name, array in exact.items()
+        if array is not None and array.shape == rounded[name].shape
+    }
+
+
+def _attach(model: ModelProto, node: NodeProto, values: Mapping[str, NDArray[Any]], place: str) -> None:
+    """A copy of the node whose first output is ``place``."""
+    copy = model.graph.node.add()
+    copy.CopyFrom(node)
+    copy.name = f"{place}/{node.name}"
+    copy.output[:] = [place, *(name and f"{place}/{name}" for name in node.output[1:])]
+    copy.input[:] = [f"{place}/{name}" if name in values else name for name in node.input]
+    for name, array in values.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(array), f"{place}/{name}"))

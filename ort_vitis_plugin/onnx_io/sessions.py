@@ -32,6 +32,7 @@ def give_back() -> None:
 UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
 AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
 def _register(paths: tuple[str, ...], options: ort.SessionOptions) -> None:

@@ -75,6 +75,16 @@ class CallOptions(OptionGroup):
         "Target cpu: spare a bit of the weights where this CPU's integer kernels saturate (no VNNI).",
         targets=("cpu",),
     )
+    recipe: Literal["auto", "plain"] = option(
+        "auto",
+        "auto: with real samples, weights and biases also follow what samples show, where samples held out confirm it. "
+        "plain: what the named method alone gives.",
+    )
+    weight_range: Literal["energy", "method"] | None = option(
+        None,
+        "energy: a weight's range or position is that of least error times the mean square of its input; method: the "
+        "method's own. None: as Recipe finds.",
+    )
     non_finite_samples: Literal["report", "error"] = option(
         "report", "NaN or Inf in calibration: leave them out and report them, or stop at the first one."
     )

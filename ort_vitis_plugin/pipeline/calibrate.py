@@ -15,22 +15,28 @@ from ..calibration.observe import Candidates, direct_errors
 from ..calibration.ranges_file import check_stored_names, read_ranges, write_ranges
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
+from ..graph import Graph
+from ..graph.weighted_inputs import weighted_inputs
+from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
 from ..plan import Role
 from ..plan.error_curve import ErrorCurve
+from ..planning.weight_energies import channels_of
 from ..plugin.methods import TensorFacts
 from ..report.progress import Progress
 from ..request.provenance_facts import differences, preparation
 from . import subgraphs
+from .range_companion import Companion, companion_of, read_companion, write_companion
 from .range_file import range_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import onnxruntime as ort
     from onnx import ModelProto
 
-    from ..graph import Graph
+    from ..calibration.channel_squares import Channels
+    from ..plan import Plan
     from ..plugin.methods import Collector
     from ..request.call import Call
     from .calibrater_feed import CalibraterFeed
@@ -102,9 +108,18 @@ def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
         return None
     stored = read_ranges(path, call.method.key)
     check_stored_names(path, stored, tensors_of_interest(call, graph))
+    beside = read_companion(path, call.settings)
+    if beside is None and call.call.recipe == "auto":
+        call.note(
+            f"{path} has no companion {companion_of(path).name} of this configuration: weights and biases are as "
+            f"{call.method.key} alone gives them"
+        )
+    beside = beside or Companion()
     return Statistics(
         {name: each.sketch for name, each in stored.items()},
         ranges={name: each.limits for name, each in stored.items()},
+        energies=beside.energies,
+        constants=beside.constants,
     )
 
 
@@ -121,6 +136,20 @@ def keep_ranges(call: Call, graph: Graph, statistics: Statistics) -> None:
         ranges[name] = (float(dtype(low)), float(dtype(high))), dtype
     write_ranges(path, call.method.key, ranges, statistics.sketches)
     statistics.ranges = {name: limits for name, (limits, _) in ranges.items()}
+
+
+def keep_beside_ranges(call: Call, plan: Plan, before: Mapping[str, TensorProto]) -> None:
+    """Write the companion of calibration_cache_path's file: energies that weights follow, constants that changed."""
+    path = range_file(call.settings)
+    if path is None or call.statistics is None:
+        return
+    changed = {
+        name: array_of(tensor)
+        for name, tensor in plan.graph.initializers.items()
+        if name in before and before[name] is not tensor
+    }
+    if changed or call.statistics.energies:
+        write_companion(path, call.settings, Companion(call.statistics.energies, changed))
 
 
 def observe_samples(
@@ -164,6 +193,7 @@ def observe_samples(
             on_sample=seen,
             apart=collector is not None,
             non_finite=call.call.non_finite_samples,
+            channels=weight_channels(Graph(model, copy=False)),
             **engine,
         )
     found.made = preparation(call, _opset(model))
@@ -197,6 +227,11 @@ def exact_errors(
         name: {p: (float(error), each.zero_point) for p, error in zip(each.positions, errors[name], strict=True)}
         for name, each in candidates.items()
     }
+
+
+def weight_channels(graph: Graph) -> list[Channels]:
+    """The channels that constant weights multiply."""
+    return sorted({channels_of(found) for found in weighted_inputs(graph) if graph.element_type(found.data) in FLOATS})
 
 
 def float_tensors(graph: Graph) -> list[str]:

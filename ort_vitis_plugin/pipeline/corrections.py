@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data_readers import adapt_feed
+from ..data_readers import RandomDataReader, adapt_feed
 from ..onnx_io.external_weights import array_of
 
 if TYPE_CHECKING:
@@ -23,29 +23,55 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 
+# Fewer samples cannot be parted into those that teach and those that judge.
+FEWEST = 8
+
+
 class CorrectionSamples:
-    """All samples that the reader still gives, as a model takes them, anew at each iteration; the remembered ones where
-    it can be read only once."""
+    """All samples that the reader still gives, as a model takes them, anew at each iteration; those kept where it can
+    be read only once."""
 
     def __init__(self, samples: Samples, model: ModelProto) -> None:
         self._samples, self._model = samples, model
 
     def __iter__(self) -> Iterator[Feed]:
-        again = self._samples.rewind()
-        for feed in self._samples if again else self._samples.remembered:
+        for feed in self._samples.again():
             yield adapt_feed(self._model, feed)
 
 
 def enabled_corrections(call: Call) -> list[Correction]:
     """The corrections that hold for the target and are switched on, in the order in which they are declared.
 
-    None on random data: they would fit the model to noise.
+    None learns from random data.
     """
-    if call.report.random_data:
+    settings, statistics = call.settings, call.statistics
+    if statistics is not None and statistics.constants is not None:
+        return []  # what they found lies beside the ranges
+    found = [each for each in settings.catalog.corrections(settings.lineage) if _is_on(call, each)]
+    if found and not real_samples(call):
+        for each in found:
+            call.note(f"{each.key} is off: it learns from samples, and there is no calibration_data_reader")
         return []
+    return found
+
+
+def real_samples(call: Call) -> bool:
+    """Whether the caller gives samples: nothing is learned from random ones, nor from a saved calibration alone."""
+    return call.request.reader is not None and not isinstance(call.request.reader, RandomDataReader)
+
+
+def _is_on(call: Call, correction: Correction) -> bool:
     settings = call.settings
-    found = settings.catalog.corrections(settings.lineage)
-    return [each for each in found if settings.enabled(each) and settings.switched_on(each.option)]
+    if not settings.switched_on(correction.option):
+        return False
+    if settings.enabled(correction):
+        return True
+    asked = (
+        correction.in_recipe and settings.call.recipe == "auto" and not settings.options.given(correction.option.key)
+    )
+    known = call.statistics.samples if call.statistics is not None else 0
+    integers = call.weight.is_integer and call.activation.is_integer
+    return asked and integers and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
 
 
 def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph: Graph) -> int:

@@ -80,6 +80,6 @@ def samples_of(call: Call, model: ModelProto) -> Samples:
         )
     converts = call.call.convert_fp16_to_fp32 or call.call.convert_nchw_to_nhwc
     samples = Samples(reader, model, remember=CHECKED_SAMPLES, converted=converts)
-    if samples.is_read_once and enabled_corrections(call):
+    if samples.is_read_once and (call.call.recipe == "auto" or enabled_corrections(call)):
         samples.remember(KEPT_SAMPLES)
     return samples

@@ -24,7 +24,7 @@ from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from . import subgraphs
 from .advice import advise
-from .calibrate import float_tensors, observe_samples
+from .calibrate import float_tensors, keep_beside_ranges, observe_samples
 from .corrections import enabled_corrections
 from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
@@ -33,6 +33,7 @@ from .stages import (
     calibrate,
     check,
     correct,
+    decide,
     emit,
     finish,
     keep_on_the_way,
@@ -116,6 +117,7 @@ def quantize_once(
 ) -> tuple[ModelProto, Statistics]:
     """Model -> prepared model -> statistics (unless known) -> plan -> adjusted plan -> quantized model."""
     graph = prepare(call, normalize(call, original))
+    decided = statistics is not None
     if call.settings.weights_alone:
         report_weights_alone(call, graph)
         model = store_weights(call, graph.write_back())
@@ -126,14 +128,20 @@ def quantize_once(
     if statistics is None:
         statistics = calibrate(call, graph)
     call.ledger.statistics = statistics
-    corrects = bool(enabled_corrections(call))
-    float_graph = Graph(graph.write_back()) if corrects else graph
+    float_graph = Graph(graph.write_back())
     graph = simulate(call, graph)
     keep_on_the_way(call, graph, SIMULATED)
+    if not decided:
+        statistics = decide(call, float_graph, graph, statistics)
+    call.ledger.statistics = statistics
+    corrects = bool(enabled_corrections(call))
     marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
     plan = make_plan(call, marker, statistics)
-    if corrects:
+    constants = dict(graph.initializers)
+    if corrects or statistics.constants:
         plan = correct(call, plan, float_graph)
+    if not decided and statistics.constants is None:
+        keep_beside_ranges(call, plan, constants)
     plan = adjust(call, plan)
     subgraphs.BodyQuantizer(call, statistics).quantize(graph, plan)
     emitter = Emitter(plan, marker.marks, call.format.writer(call, graph))

@@ -21,6 +21,7 @@ from ..onnx_io.model_hash import model_hash
 from ..onnx_io.save import model_size
 from ..onnx_io.sessions import register_all
 from ..plan import Plan
+from ..planning.changed_constants import change_constant
 from ..planning.planner import Planner
 from ..plugin.declarations import LeaveFloat, Stage
 from ..plugin.op_functions import define_ops
@@ -42,7 +43,9 @@ from .inputs import CHECKED_SAMPLES, libraries_of, samples_of, warn_of_random_da
 from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
+from .plan_writing import carry_over
 from .preprocess import preprocess
+from .recipe import decided_ranges
 from .self_check import check_result
 from .tensor_stories import tell_tensors
 from .unknown_types import with_default_types
@@ -116,14 +119,14 @@ def normalize(call: Call, model: ModelProto) -> Graph:
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)
     prepared = optimize(call, graph) if call.call.optimize_model else infer_shapes(graph.write_back())
-    return _carry_over(graph, Graph(prepared, copy=False))
+    return carry_over(graph, Graph(prepared, copy=False))
 
 
 @stage
 def prepare(call: Call, graph: Graph) -> Graph:
     """The float graph, made easier to quantize."""
     if _transform(call, graph, Stage.PREPARE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
+        graph = carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     bodies.unique_names(call, graph)
     resolve_tensors(graph, call)
     return graph
@@ -152,6 +155,7 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
             f"{found.nans} NaN, {found.infinities} Inf left out"
         )
     statistics = Statistics(calibration.sketches, calibration.samples, collector, ranges=ranges)
+    statistics.energies = {channels: squares.mean() for channels, squares in calibration.energies.items()}
     if call.request.calibration is None:
         statistics.exact = exact_errors(call, model, statistics, register_all(call.libraries))
     keep_ranges(call, graph, statistics)
@@ -164,8 +168,14 @@ def calibrate(call: Call, graph: Graph) -> Statistics:
 def simulate(call: Call, graph: Graph) -> Graph:
     """The float graph, computing what the device computes; tensor names are kept."""
     if _transform(call, graph, Stage.AFTER_CALIBRATION) + _transform(call, graph, Stage.SIMULATE):
-        graph = _carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
+        graph = carry_over(graph, Graph(infer_shapes(graph.write_back()), copy=False))
     return graph
+
+
+@stage
+def decide(call: Call, float_graph: Graph, graph: Graph, statistics: Statistics) -> Statistics:
+    """What samples held out say of the ways in which weights may be rounded."""
+    return decided_ranges(call, float_graph, graph, statistics)
 
 
 @stage
@@ -177,6 +187,11 @@ def make_plan(call: Call, marker: Marker, statistics: Statistics) -> Plan:
 @stage
 def correct(call: Call, plan: Plan, float_graph: Graph) -> Plan:
     """Constants take back what rounding did, by every correction that is on."""
+    statistics = call.statistics
+    if statistics is not None and statistics.constants is not None:
+        for name, values in statistics.constants.items():
+            change_constant(plan, name, values, call)
+        return plan
     for correction in enabled_corrections(call):
         call.report.transforms[correction.key] = apply_correction(call, correction, plan, float_graph)
     return plan
@@ -282,14 +297,6 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
     call.report.skips.extend(graph.skips)
     graph.skips.clear()
     return total
-
-
-def _carry_over(old: Graph, new: Graph) -> Graph:
-    new.device_output.update(old.device_output)
-    new.device_nodes |= old.device_nodes
-    new.simulated_node.update(old.simulated_node)
-    new.kept, new.renames = old.kept, old.renames
-    return new
 
 
 def _has_subgraphs(model: ModelProto) -> bool:

@@ -84,6 +84,9 @@ def check_request(settings: Settings) -> None:
     for scales in settings.scale_formats():
         if scales.check is not None:
             scales.check(settings)
+    for correction in settings.catalog.corrections(settings.lineage):
+        if correction.check is not None and settings.enabled(correction):
+            correction.check(settings)
     _check_blocks(settings)
     if asked.smooth_quant:
         raise UnsupportedError(

@@ -44,7 +44,9 @@ class Constants:
         if role is Role.WEIGHT and self._has_blocks(name, array, kind, stated[0]):
             return self._in_blocks(name, array, kind, 0 if axis is None else axis % array.ndim, symmetric=symmetric)
         if axis is None or not array.ndim or kind.scaling is Scaling.NONE:
-            return self.parameters.of(name, role, kind, None, symmetric, stated[0], array)
+            importance = self._importance(name, role, stated)
+            planned = self.parameters.of(name, role, kind, None, symmetric, stated[0], array, importance)
+            return self._narrowed(planned, array, importance)
         check_channels(name, array.shape, stated)
         return self._per_channel(name, role, kind, array, axis % array.ndim, stated, symmetric=symmetric)
 
@@ -71,15 +73,29 @@ class Constants:
         symmetric: bool,
     ) -> TensorPlan:
         channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        importance = self._importance(name, role, stated)
+        shares = [None] * len(channels) if importance is None else _by_channel(importance, axis)
         found = [
-            self.parameters.of(name, role, kind, None, symmetric, stated[min(number, len(stated) - 1)], channel)
-            for number, channel in enumerate(channels)
+            self.parameters.of(name, role, kind, None, symmetric, stated[min(number, len(stated) - 1)], channel, share)
+            for number, (channel, share) in enumerate(zip(channels, shares, strict=True))
         ]
         scale = np.array([channel.scale for channel in found], dtype=np.float32)
         zero = np.array([channel.zero_point for channel in found], dtype=np.int64)
         # onnxruntime's kernels of stacked matrices take a list of scales, but no list of zero points.
         is_stack = array.ndim > 2 and axis == array.ndim - 1 and kind.is_signed and not zero.any()
-        return TensorPlan(name, role, kind, scale, zero, axis, fixed=True, states_zero_point=not is_stack)
+        planned = TensorPlan(name, role, kind, scale, zero, axis, fixed=True, states_zero_point=not is_stack)
+        return self._narrowed(planned, array, importance)
+
+    def _importance(self, name: str, role: Role, stated: Sequence[Override]) -> NDArray[np.float32] | None:
+        """What each element of a weight counts; None where the caller states its range."""
+        if role is not Role.WEIGHT or any(PARAMETERS & override.keys() for override in stated):
+            return None
+        return self.parameters.energies.importance(name)
+
+    def _narrowed(self, planned: TensorPlan, array: NDArray[Any], importance: NDArray[np.float32] | None) -> TensorPlan:
+        if importance is not None:
+            self.parameters.narrow(planned, array, importance)
+        return planned
 
     def _is_symmetric(self, role: Role, kind: QType, *, per_channel: bool) -> bool:
         """Channels always, unless the caller states it of this very tensor: kernels want one zero point for all."""
@@ -89,6 +105,12 @@ class Constants:
         if role is Role.ACTIVATION:
             return bool(asked.activation_symmetric)
         return kind.is_signed if asked.weight_symmetric is None else bool(asked.weight_symmetric)
+
+
+def _by_channel(importance: NDArray[np.float32], axis: int) -> list[NDArray[np.float32] | None]:
+    """Rows along an axis; of a channel that nothing depends on all elements count alike."""
+    rows = np.moveaxis(importance, axis, 0).reshape(importance.shape[axis], -1)
+    return [row if row.any() else np.ones_like(row) for row in rows]
 
 
 def check_channels(name: str, shape: Sequence[int], stated: Sequence[Override]) -> None:

@@ -19,6 +19,7 @@ from ..selection.masks_and_fills import NotData
 from ..selection.node_types import NodeTypes
 from ..sketch import Sketch
 from .biases import Biases
+from .bounded_functions import keep_room
 from .constants import Constants
 from .fused_tensors import fuse, remove_activations
 from .tensor_parameters import PARAMETERS, TensorParameters
@@ -79,6 +80,7 @@ class Planner:
         Biases(self.marks, self.result, self.constants, self.settings, self.ledger).plan(self.not_data)
         fuse(self.marks, self.result, self.settings)
         remove_activations(self.marks, self.result)
+        keep_room(self.result, self.statistics)
         self._scale_transform()
         self.ledger.report.not_data.update(self.not_data.reasons)
         return self.result

@@ -14,9 +14,12 @@ from ..numerics.qtypes import QType, Scaling
 from ..options.ort_options import OrtOptions
 from ..plan import Role, TensorPlan
 from ..plan.affine import restricted, softmax_affine, widened
+from ..plan.energy_curve import EnergyCurve, least_error_shares
 from ..plan.error_curve import ErrorCurve
 from ..plugin.methods import TensorFacts
 from ..sketch import Sketch
+from .bounded_functions import least_range
+from .weight_energies import WeightEnergies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +31,13 @@ if TYPE_CHECKING:
     from ..plan.affine import Affine
     from ..plan.marks import Marks, Override
     from ..request.call import Call
+
+
+def follows_energy(settings: Call) -> bool:
+    """Whether weights count by what they are multiplied with; a method that never clips keeps its promise."""
+    method = settings.method
+    return settings.call.weight_range != "method" and not method.never_clips and not method.chooses_weights
+
 
 # What a caller may state of a tensor's parameters, beside its type.
 PARAMETERS = frozenset({"scale", "zero_point", "rmin", "rmax"})
@@ -47,6 +57,7 @@ class TensorParameters:
         self.marks, self.statistics, self.graph = marks, statistics, marks.graph
         self.settings, self.writer = settings, writer
         self.range_source = range_source
+        self.energies = WeightEnergies(self.graph, statistics.energies if follows_energy(settings) else {})
 
     def of(
         self,
@@ -57,8 +68,10 @@ class TensorParameters:
         symmetric: bool,
         override: Override,
         array: NDArray[Any] | None = None,
+        importance: NDArray[np.float32] | None = None,
     ) -> TensorPlan:
-        """The tensor planned: ``sketch`` is what calibration saw of it, ``array`` the value of a constant.
+        """The tensor planned: ``sketch`` is what calibration saw of it, ``array`` the value of a constant, and
+        ``importance`` what each of its elements counts.
 
         Raises OptionError where the caller states parameters that the type does not have.
         """
@@ -84,11 +97,15 @@ class TensorParameters:
             return self._softmax(name, kind, limits, symmetric=symmetric)
         if kind.is_integer and method.power_of_two and "rmin" not in override and "rmax" not in override:
             exact = self._exact(name) if array is None and kind == self.settings.activation else {}
-            curve = ErrorCurve(sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
+            what = (sketch or sketch_of(array), kind, limits, symmetric, array, method.never_clips, exact)
+            curve = ErrorCurve(*what) if importance is None else EnergyCurve(*what, importance=importance)
             planned = TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), curve=curve)
             planned.move(self._wide_enough(self._position(name, role, curve, array), limits))
             return planned
         low, high = self._range(name, role, sketch or Sketch(), array)
+        room = least_range(self.graph, self.statistics, name) if flows else None
+        if room is not None:
+            low, high = min(low, room[0]), max(high, room[1])
         if flows and asked.calib_tensor_range_symmetric:
             low, high = min(low, -high), max(high, -low)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
@@ -98,6 +115,26 @@ class TensorParameters:
         else:
             given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
+
+    def narrow(self, planned: TensorPlan, array: NDArray[Any], importance: NDArray[np.float32]) -> None:
+        """Give a weight, planned from its range, the part of that range in which its error weighs least.
+
+        One part for each index of its axis. Zero points stay: both ends of a range move in together.
+        """
+        kind, axis = planned.kind, planned.axis
+        if not kind.is_integer or self.settings.method.power_of_two or not array.size:
+            return
+        rows = [
+            part.reshape(1, -1) if axis is None else np.moveaxis(part, axis, 0).reshape(array.shape[axis], -1)
+            for part in (array, importance)
+        ]
+        zeros = np.unique(planned.zero_point)
+        if len(zeros) != 1:
+            return
+        low, high = (limit - int(zeros[0]) for limit in kind.limits())
+        parts = 1 if self.writer.power_of_two_scales else 8
+        shares = least_error_shares(rows[0], rows[1], planned.scale.reshape(-1), low, high, parts=parts)
+        planned.scale = (planned.scale * shares.reshape(planned.scale.shape)).astype(np.float32)
 
     def _is_restricted(self, kind: QType, *, symmetric: bool) -> bool:
         asked = self.settings.options[OrtOptions].activation_restricted_asymmetric
@@ -153,7 +190,8 @@ class TensorParameters:
         return self.statistics.exact.get(self.range_source.get(name, name), {})
 
     def _facts(self, name: str, role: Role, array: NDArray[Any] | None) -> TensorFacts:
-        return TensorFacts(name, role, self.settings, self.statistics.collected if array is None else None, array)
+        collected = self.statistics.collected if array is None else None
+        return TensorFacts(name, role, self.settings, collected, array, self.energies.energy(name))
 
     def _overridden(self, name: str, role: Role, kind: QType, override: Override) -> TensorPlan:
         scale = np.asarray(override["scale"], dtype=np.float32).reshape(())

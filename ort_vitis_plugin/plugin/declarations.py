@@ -218,7 +218,9 @@ class Correction:
     ``apply(plan, float_graph, samples, context)`` changes constants of ``plan.graph`` and what the plan says of their
     tensors, and gives the number of changes. ``float_graph`` is the prepared float model, not to be changed;
     ``samples`` can be iterated again and again, each time all samples that the caller's reader still gives. Nodes stay
-    as they are. A result that is not finite, or of another shape or type, is taken back.
+    as they are. A result that is not finite, or of another shape or type, is taken back. One that is ``in_recipe`` also
+    runs where Recipe="auto" and the caller gives real samples, unless its option is given. ``check`` raises, before any
+    work, for what it cannot do.
     """
 
     key: str
@@ -226,6 +228,8 @@ class Correction:
     option: Option
     apply: Callable[[Plan, Graph, Iterable[Feed], Context], int]
     target: str | None = None
+    in_recipe: bool = False
+    check: Callable[[Configuration], None] | None = None
 
     def __call__(self, plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:
         return self.apply(plan, float_graph, samples, context)

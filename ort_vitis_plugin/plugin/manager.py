@@ -23,8 +23,8 @@ BUNDLED = (
     "ort_vitis_pow2",
     "ort_vitis_prepare",
     "ort_vitis_ipu",
-    "ort_vitis_correct",
     "ort_vitis_presets",
+    "ort_vitis_finetune",
     "ort_vitis_torch",
 )
 BLOCK = "ORT_VITIS_BLOCK"

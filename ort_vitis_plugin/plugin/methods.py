@@ -64,6 +64,11 @@ class Method:
         """Whether zero points keep the whole range inside."""
         return False
 
+    @property
+    def chooses_weights(self) -> bool:
+        """Whether the method has a way of its own with weights."""
+        return False
+
     def started_collector(self, configuration: Configuration) -> Collector | None:
         """What is to see the sketches of every sample, None where those of all samples together suffice."""
         return None
@@ -107,6 +112,10 @@ class RangeMethod(Method):
     choose: Callable[[Sketch, TensorFacts], Range]
     collector: Callable[[Configuration], Collector | None] | None = None
     choose_weight: Callable[[NDArray[Any], TensorFacts], Range] | None = None
+
+    @property
+    def chooses_weights(self) -> bool:
+        return self.choose_weight is not None
 
     def started_collector(self, configuration: Configuration) -> Collector | None:
         return None if self.collector is None else self.collector(configuration)

@@ -42,6 +42,11 @@ class Progress:
         self._task = self._bar.add_task(self._text, total=self._total or None, rate="")
         return self
 
+    def total(self, total: int) -> None:
+        """Say how many steps there are, once that is known."""
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
     def advance(self) -> None:
         """One step more is done."""
         self._done += 1

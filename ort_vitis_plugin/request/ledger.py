@@ -24,7 +24,7 @@ class Ledger:
     selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of custom-op libraries,
     ``changing`` by stage the steps that changed the float function, and ``on_the_way`` the float models that came of
     them; ``random`` says that the samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys
-    of its metadata."""
+    of its metadata, ``satisfied`` says that the recipe has nothing left to gain."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -40,6 +40,7 @@ class Ledger:
     random: bool = False
     float_hash: str = ""
     metadata: frozenset[str] = frozenset()
+    satisfied: bool = False
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:
@@ -50,5 +51,5 @@ class Ledger:
         """The ledger of a second answer to the same call: it reads the same samples with the same libraries."""
         again = Ledger.opened(settings)
         again.samples, again.libraries, again.random = self.samples, self.libraries, self.random
-        again.float_hash, again.metadata = self.float_hash, self.metadata
+        again.float_hash, again.metadata, again.satisfied = self.float_hash, self.metadata, self.satisfied
         return again

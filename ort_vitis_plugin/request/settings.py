@@ -112,7 +112,7 @@ class Settings:
 
     def enabled(self, step: Any) -> bool:
         """Whether a step's switch is on (steps without one always are)."""
-        return step.option is None or bool(self.options[step.option.key])
+        return step.option is None or self.options[step.option.key] not in (None, False)
 
     def described(self) -> dict[str, str]:
         """What the report says of the configuration."""

@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ort_vitis_plugin.api import Declaration, hookimpl
+
+from .bias_correction import BIAS_CORRECTION
 from .candidates import HESSIAN, ONLY_BIAS
+from .fine_tuning import FAST_FINETUNE
 from .finetune import Finetuned, LayerResult, finetune
 from .grid import Grid
+from .presets import PRESETS
 from .settings import FinetuneSettings
 from .simulation import Simulation, simulation_of
 
@@ -20,3 +27,10 @@ __all__ = [
     "finetune",
     "simulation_of",
 ]
+
+
+@hookimpl
+def vitis_declare() -> Iterator[Declaration]:
+    yield FAST_FINETUNE
+    yield BIAS_CORRECTION
+    yield from PRESETS

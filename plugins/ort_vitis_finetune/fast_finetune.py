@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+KEY = "FastFinetune"
 ALGORITHMS = {"hessian": HESSIAN, "bias": ONLY_BIAS}
 WITH_TORCH = ("adaround", "adaquant")
 INSTALL = 'pip install "ort-vitis-plugin[torch]"'

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import numpy_helper
 
-from ort_vitis_plugin.api import Graph
+from ort_vitis_plugin.api import Graph, NetworkError, network_error
 
 from . import result_file
 from .candidates import KEEP, ONLY_BIAS, Choice, Constants, HeldOut, Problem, choose
@@ -64,7 +64,7 @@ class Finetuned:
     """Constants by their names in the float network; empty where nothing became better.
 
     ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids. ``before`` and
-    ``after`` are the network's held-out errors: |f - q|^2 / |f|^2, the mean over its outputs.
+    ``after`` are the network's held-out errors: |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
     """
 
     codes: dict[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -293,18 +293,21 @@ class _Judge:
 
     def judge(self, result: Finetuned, pairs: list[_Pair]) -> None:
         """Fill in both errors; where the network became worse, keep only the layers up to where it is best."""
-        result.before = result.after = self._error(self._simulated)
+        before = self._error(self._simulated)
+        result.before = result.after = before.mean
         if not result.weights and not result.biases:
             return
-        result.after = self._error(self._changed(result, pairs))
-        if result.after < result.before:
+        after = self._error(self._changed(result, pairs))
+        result.after = after.mean
+        if after.is_better_than(before):
             return
         lengths = sorted({len(pairs) * part // PARTS for part in range(1, PARTS)} - {0})
         errors = {length: self._error(self._changed(result, pairs[:length])) for length in lengths}
-        best = min(errors, key=lambda length: errors[length], default=0)
-        kept = pairs[:best] if best and errors[best] < result.before else []
-        _log.warning(
-            "fine-tuning made the held-out error %.3g -> %.3g; the first %d of %d layers stay",
+        errors = {length: error for length, error in errors.items() if error.is_better_than(before)}
+        best = min(errors, key=lambda length: errors[length].mean, default=0)
+        kept = pairs[:best]
+        _log.info(
+            "the held-out error went from %.3g to %.3g, no better beyond chance; the first %d of %d layers stay",
             *(result.before, result.after, len(kept), len(pairs)),
         )
         names = {ours for pair in kept for ours, _ in pair.constants}
@@ -316,7 +319,7 @@ class _Judge:
             layer if layer.node in done or layer.candidate == KEEP else replace(layer, candidate=KEEP, reason=UNDONE)
             for layer in result.layers
         ]
-        result.after = errors[best] if kept else result.before
+        result.after = errors[best].mean if kept else result.before
 
     def _changed(self, result: Finetuned, pairs: list[_Pair]) -> ModelProto:
         graph = Graph(self._simulated)
@@ -335,18 +338,8 @@ class _Judge:
             for feed in self._feeds
         ]
 
-    def _error(self, model: ModelProto) -> float:
-        found = self._run(model)
-        ratios = []
-        for output in range(len(self._outputs)):
-            f = [np.asarray(sample[output], dtype=np.float64) for sample in self._wanted]
-            q = [np.asarray(sample[output], dtype=np.float64) for sample in found]
-            if any(one.shape != other.shape for one, other in zip(f, q, strict=True)):
-                continue  # a count of found things may differ
-            noise = sum(float(np.sum((one - other) ** 2)) for one, other in zip(f, q, strict=True))
-            signal = sum(float(np.sum(one**2)) for one in f)
-            ratios.append(noise / signal if signal else noise)
-        return float(np.mean(ratios)) if ratios else math.nan
+    def _error(self, model: ModelProto) -> NetworkError:
+        return network_error(self._wanted, self._run(model))
 
 
 def _kept(problem: Problem) -> Choice:

@@ -1,18 +1,20 @@
 """A quantized network whose constants are plain numbers again: what a layer's weights are can then be changed.
 
 codes -> DequantizeLinear -> w        becomes        w, and the grid on which it lies
+
+So do float constants behind a pair, or behind FixNeuron.
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from ort_vitis_plugin.api import Graph, attribute, dequantize, qtype
+from ort_vitis_plugin.api import Graph, attribute, qtype, scale_of
 
 from .grid import Grid
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
 DEQUANTIZERS = ("DequantizeLinear", "VitisDequantizeLinear")
+QUANTIZERS = ("QuantizeLinear", "VitisQuantizeLinear")
 CODES = frozenset(
     {TensorProto.INT4, TensorProto.UINT4, TensorProto.INT8, TensorProto.UINT8}
     | {TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32}
@@ -40,40 +43,75 @@ class Simulation:
 def simulation_of(quantized: ModelProto, limits: Mapping[str, tuple[int, int]] | None = None) -> Simulation:
     """The quantized model with every dequantized integer constant in its place.
 
-    ``limits`` gives the least and largest code of constants, by the name of their codes, where these are narrower than
-    their type (four bits in an int8). Pairs of activations stay; so do constants of other types.
+    ``limits`` gives the least and largest code of constants, by the name of their codes (or of the floats in front of
+    a pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do
+    constants of other types.
     """
     graph = Graph(quantized)
     grids = {}
     for node in graph:
-        if node.op_type not in DEQUANTIZERS or not graph.is_constant(node.input[0]):
+        if node.output[:1] and node.output[0] in graph.outputs:
             continue
-        if graph.initializers[node.input[0]].data_type not in CODES or node.output[0] in graph.outputs:
+        found = _stored(graph, node, limits or {}) or _rounded(graph, node, limits or {}) or _fixed(graph, node)
+        if found is None:
             continue
-        codes = graph.array(node.input[0])
-        if codes is None:
-            continue
-        grid = _grid(graph, node, codes, (limits or {}).get(node.input[0]))
-        if grid is None:
-            continue
-        name = node.output[0]
-        shape = codes.shape
-        values = dequantize(codes.astype(np.int64), grid.steps(shape), grid.zeros(shape))
+        grid, values = found
+        quantizer = graph.producer(node.input[0])
         graph.remove(node)
-        graph.put_initializer(numpy_helper.from_array(values, name))
-        grids[name] = grid
+        if quantizer is not None and graph.sole_consumer(quantizer.input[0]) is quantizer:
+            graph.remove(quantizer)
+        graph.put_initializer(numpy_helper.from_array(values, node.output[0]))
+        grids[node.output[0]] = grid
     return Simulation(graph.to_model(), grids)
 
 
-def _grid(graph: Graph, node: NodeProto, codes: NDArray[Any], limits: tuple[int, int] | None) -> Grid | None:
+Found = tuple[Grid, "NDArray[np.float32]"]
+
+
+def _stored(graph: Graph, node: NodeProto, limits: Mapping[str, tuple[int, int]]) -> Found | None:
+    """codes -> DequantizeLinear."""
+    if node.op_type not in DEQUANTIZERS or not graph.is_constant(node.input[0]):
+        return None
+    kind, codes = graph.initializers[node.input[0]].data_type, graph.array(node.input[0])
+    if kind not in CODES or codes is None:
+        return None
+    grid = _grid(graph, node, kind, codes.ndim, limits.get(node.input[0]))
+    return None if grid is None else (grid, grid.values(codes.astype(np.int64)))
+
+
+def _rounded(graph: Graph, node: NodeProto, limits: Mapping[str, tuple[int, int]]) -> Found | None:
+    """floats -> QuantizeLinear -> DequantizeLinear."""
+    quantizer = graph.producer(node.input[0]) if node.op_type in DEQUANTIZERS else None
+    if quantizer is None or quantizer.op_type not in QUANTIZERS or graph.sole_consumer(node.input[0]) is not node:
+        return None
+    values, zero = graph.array(quantizer.input[0]), graph.initializers.get((*node.input, "", "")[2])
+    if values is None or zero is None or zero.data_type not in CODES or not graph.is_constant(quantizer.input[0]):
+        return None
+    grid = _grid(graph, node, zero.data_type, values.ndim, limits.get(quantizer.input[0]))
+    return None if grid is None else (grid, grid.rounded(values))
+
+
+def _fixed(graph: Graph, node: NodeProto) -> Found | None:
+    """floats -> FixNeuron."""
+    if node.op_type != "FixNeuron" or not graph.is_constant(node.input[0]):
+        return None
+    values, bits = graph.array(node.input[0]), int(attribute(node, "bit_width", b"8"))
+    if values is None:
+        return None
+    scale = np.asarray(scale_of(int(attribute(node, "pos", b"0"))), np.float32)
+    grid = Grid(scale, np.zeros((), np.int64), -(1 << bits - 1), (1 << bits - 1) - 1)
+    return grid, grid.rounded(values)
+
+
+def _grid(graph: Graph, node: NodeProto, kind: int, rank: int, limits: tuple[int, int] | None) -> Grid | None:
     scale = graph.array(node.input[1])
     zero = graph.array(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros((), np.int64)
     if scale is None or zero is None or scale.dtype != np.float32:
         return None
     axis, block = None, int(attribute(node, "block_size", 0))
     if scale.size > 1:
-        axis = int(attribute(node, "axis", 1)) % codes.ndim
-    low, high = limits or qtype(graph.initializers[node.input[0]].data_type).limits()
+        axis = int(attribute(node, "axis", 1)) % rank
+    low, high = limits or qtype(kind).limits()
     if scale.size == 1:
         scale, zero = scale.reshape(()), zero.reshape(())
     return Grid(scale, zero.astype(np.int64), low, high, axis, block)

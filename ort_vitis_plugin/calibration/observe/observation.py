@@ -13,6 +13,7 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from ...sketch import Sketch
+from ..channel_squares import Channels, ChannelSquares
 
 Feed = Mapping[str, NDArray[Any]]
 Configure = Callable[[ort.SessionOptions], None]
@@ -45,9 +46,13 @@ class Sample:
 
 
 class Observation(dict[str, Sketch]):
-    """Tensor name -> sketch over all samples, with the number of samples and what was not finite in them."""
+    """Tensor name -> sketch over all samples, with the number of samples and what was not finite in them.
+
+    ``energies`` holds the sums of squares of the channels that were asked for.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__((name, Sketch()) for name in names)
         self.samples = 0
         self.non_finite: list[NonFinite] = []
+        self.energies: dict[Channels, ChannelSquares] = {}

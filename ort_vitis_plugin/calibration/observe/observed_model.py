@@ -16,14 +16,16 @@ from ...errors import CalibrationError, UnknownNameError, suggest
 from ...graph import subgraphs
 from ...onnx_io import external_weights
 from ...onnx_io.sessions import WARNING, session_options
+from .channel_energy import attach
 from .observation import FLOATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from ...sketch import Sketch
+    from ..channel_squares import Channels
     from .observation import Configure
 
 # A session made from bytes can be told where external data lies.
@@ -34,7 +36,9 @@ _FINDS_EXTERNAL_DATA = tuple(int(part) for part in ort.__version__.split(".")[:2
 class Probe:
     """What of a model is fetched, what is read from the feed, and the graph that gives it."""
 
-    def __init__(self, model: ModelProto | str | Path, tensors: list[str]) -> None:
+    def __init__(self, model: ModelProto | str | Path, tensors: list[str], channels: Sequence[Channels] = ()) -> None:
+        self.channels = list(channels)
+        self.energies: list[str] = []
         self.folder: Path | None = None
         if not isinstance(model, ModelProto):
             path = Path(model).resolve()
@@ -73,6 +77,7 @@ class Probe:
         if self.fetched:
             del model.graph.output[:]
             model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
+        self.energies = list(attach(model, self.channels))
         return external_weights.lend_to_session(model, options, providers)
 
     @external_weights.external_weights_scope()
@@ -104,6 +109,7 @@ class Probe:
             model.graph.node.append(node)
             model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
             self.observers.append(output)
+        self.energies = list(attach(model, self.channels))
         return external_weights.lend_to_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:

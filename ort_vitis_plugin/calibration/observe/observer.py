@@ -11,17 +11,21 @@ from ...errors import CalibrationError, ModelError
 from ...onnx_io.sessions import missing_operator
 from ...sketch import Sketch
 from ...sketch import engine as sketch_engine
+from ..channel_squares import ChannelSquares
+from .channel_energy import size_name, sums_name
 from .observation import NonFinite, Observation, Sample
 from .observed_model import Probe
-from .run_sample import numbered, outputs_of, values_of
+from .run_sample import numbered, outputs_of, to_numpy, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnxruntime as ort
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
+    from ..channel_squares import Channels
     from .observation import Configure, Feed
 
 REFUSALS = (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented)
@@ -59,8 +63,9 @@ class Observer:
         *,
         providers: Sequence[Any] = ("CPUExecutionProvider",),
         configure: Configure | None = None,
+        channels: Sequence[Channels] = (),
     ) -> None:
-        self._probe = Probe(model, list(dict.fromkeys(tensors)))
+        self._probe = Probe(model, list(dict.fromkeys(tensors)), channels)
         self._now = Observation(self._probe.observed)
         self._session = _session(self._probe, self._now, list(providers), configure)
 
@@ -85,7 +90,7 @@ class Observer:
             sketch.cut()  # what a run that failed has left
         for index, feed in enumerate(numbered(feeds, first), first):
             before = {name: sketch.non_finite for name, sketch in now.items()}
-            _run(self._session, self._probe, feed, index, now)
+            _run(self._session, self._probe, feed, index, now, total.energies)
             non_finite = tuple(_non_finite(before, now, index))
             own: dict[str, Sketch] = {}
             if apart:
@@ -139,15 +144,32 @@ def _opened(
     return session
 
 
-def _run(session: ort.InferenceSession, probe: Probe, feed: Feed, index: int, sketches: Mapping[str, Sketch]) -> None:
-    """Count the observed tensors of one sample."""
+def _run(
+    session: ort.InferenceSession,
+    probe: Probe,
+    feed: Feed,
+    index: int,
+    sketches: Mapping[str, Sketch],
+    energies: dict[Channels, ChannelSquares],
+) -> None:
+    """Count the observed tensors of one sample, and the squares of channels."""
+    sums: dict[str, NDArray[Any]] = {}
     if not probe.observers:
         for name, values in values_of(session, probe, feed, index):
-            sketches[name].add(values)
-        return
-    for name in probe.fed:
-        if name in feed:
-            sketches[name].add(feed[name])
-    for name in probe.fetched:
-        sketches[name].counter()
-    outputs_of(session, probe.observers[:1], feed, index)
+            if name in sketches:
+                sketches[name].add(values)
+            else:
+                sums[name] = values.copy()
+    else:
+        for name in probe.fed:
+            if name in feed:
+                sketches[name].add(feed[name])
+        for name in probe.fetched:
+            sketches[name].counter()
+        names = [*probe.observers[:1], *probe.energies]
+        found = outputs_of(session, names, feed, index)
+        sums = {name: to_numpy(value) for name, value in zip(names[1:], found[1:], strict=True)}
+    for number, channels in enumerate(probe.channels):
+        size = int(sums[size_name(number)])
+        total = energies.setdefault(channels, ChannelSquares())
+        total.add(sums[sums_name(number)], size // max(channels.size, 1))

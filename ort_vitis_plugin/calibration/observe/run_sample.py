@@ -42,15 +42,16 @@ def numbered(feeds: Iterable[Feed], index: int) -> Iterator[Feed]:
 def values_of(
     session: ort.InferenceSession, probe: Probe, feed: Feed, index: int
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The observed tensors of one sample; each fetched one is freed before the next."""
+    """The observed tensors of one sample; each fetched one is freed before the next. Then what channels give."""
     for name in probe.fed:
         if name in feed:
             yield name, np.asarray(feed[name])
-    values = outputs_of(session, probe.fetched or [session.get_outputs()[0].name], feed, index)
+    names = [*probe.fetched, *probe.energies]
+    values = outputs_of(session, names or [session.get_outputs()[0].name], feed, index)
     values.reverse()
-    for name in probe.fetched:
+    for name in names:
         value = values.pop()
-        yield name, _to_numpy(value)
+        yield name, to_numpy(value)
 
 
 def outputs_of(session: ort.InferenceSession, names: list[str], feed: Feed, index: int) -> list[Any]:
@@ -79,11 +80,11 @@ def _to_ort(array: NDArray[Any]) -> ort.OrtValue:
     return ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
 
 
-def _to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
+def to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
     """The values where ORT has them, without a copy; valid as long as ``value``."""
     if isinstance(value, np.ndarray):
         return value
-    if value.device_name().lower() != "cpu":
+    if value.device_name().lower() != "cpu" or value.data_type() not in FLOATS:
         return np.asarray(value.numpy())
     shape, dtype = value.shape(), FLOATS[value.data_type()]
     if 0 in shape:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from ort_vitis_plugin import (
     PowerOfTwoMethod,
@@ -129,6 +129,34 @@ def test_models_without_a_tensor_in_common_are_refused() -> None:
 def test_no_sample_is_refused() -> None:
     with pytest.raises(CalibrationError, match="no sample"):
         errors(quantized(), 0)
+
+
+def test_a_weight_is_measured_at_the_output_of_its_operator() -> None:
+    """Channels whose input is 0 carry large weights: rounded coarsely they cost nothing, as input of others much."""
+    draw = np.random.default_rng(0)
+    w = draw.normal(size=(4, 4, 1, 1)).astype(np.float32)
+    w[:, 1] = 100.0
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], "conv")],
+        "one",
+        [value("x", TensorProto.FLOAT, [1, 4, 5, 5])],
+        [value("y", TensorProto.FLOAT, [1, 4, 5, 5])],
+        [numpy_helper.from_array(w, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    feeds = [{"x": draw.normal(size=(1, 4, 5, 5)).astype(np.float32)} for _ in range(4)]
+    for feed in feeds:
+        feed["x"][:, 1] = 0
+    options = {**NPU_CNN, "extra_options": {**NPU_CNN["extra_options"], "Recipe": "plain"}}
+    found = {
+        each.tensor: each.alone
+        for each in layer_errors(model, quantize_static(model, None, feeds, **options).model, feeds)
+    }
+    rounded = np.round(w)  # 100 takes steps of 2^0
+    error, signal = (np.array([np.tensordot(m[:, :, 0, 0], f["x"][0], 1) for f in feeds]) for m in (rounded - w, w))
+    assert found["w"] == pytest.approx(10 * math.log10((signal**2).sum() / (error**2).sum()), abs=0.1)
+    assert found["w"] < 12  # the weight itself has more than 40 dB
 
 
 @pytest.mark.parametrize("quant_format", [QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron])

@@ -72,7 +72,7 @@ WITHOUT: dict[str, tuple[dict[str, Any], dict[str, tuple[dict[str, Any], str]]]]
             "rule": ({"extra_options": {"AdjustShiftCut": True}}, "the option AdjustShiftCut has no effect"),
         },
     ),
-    "ort_vitis_correct": (
+    "ort_vitis_finetune": (
         {},
         {"option": ({"extra_options": {"BiasCorrection": True}}, "the option BiasCorrection has no effect")},
     ),

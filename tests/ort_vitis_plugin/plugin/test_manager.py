@@ -33,8 +33,8 @@ def test_blocked_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> 
         "ort_vitis_upstream",
         "ort_vitis_block",
         "ort_vitis_prepare",
-        "ort_vitis_correct",
         "ort_vitis_presets",
+        "ort_vitis_finetune",
         "ort_vitis_torch",
     ]
     with pytest.raises(UnknownNameError, match="ipu_cnn is not a known target"):

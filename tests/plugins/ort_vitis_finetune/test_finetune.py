@@ -323,7 +323,8 @@ def test_a_quantized_model_gives_its_grids_and_computes_the_same() -> None:
 
 def test_the_digits_network_gains_decibels_on_unseen_digits() -> None:
     name = "digits"
-    quantized = quantize_static(networks.network(name), None, networks.reader(name, 24), **NPU_CNN).model
+    plain = {**NPU_CNN, "extra_options": {**NPU_CNN["extra_options"], "Recipe": "plain"}}
+    quantized = quantize_static(networks.network(name), None, networks.reader(name, 24), **plain).model
     reference, simulation = prepared(networks.network(name), **NPU_CNN), simulation_of(quantized)
     result = finetune(reference, simulation, networks.digits(name, 24, 0).calibration, session)
     graph = Graph(simulation.model)

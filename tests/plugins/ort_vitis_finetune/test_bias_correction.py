@@ -22,11 +22,13 @@ CHANNELS = 8
 Feeds = list[dict[str, "np.ndarray[Any, Any]"]]
 
 
-def convolution(group: int) -> ModelProto:
-    """One channel's weights are 100 times the others', which then have few steps."""
+def convolution(group: int, *, large_input: bool = False) -> ModelProto:
+    """One channel's weights are 100 times the others', which then have few steps: those that make an output channel, or
+    those that read an input channel, which no scale per output channel tells apart."""
     draw = np.random.default_rng(1)
     w = draw.normal(size=(CHANNELS, CHANNELS // group, 3, 3)).astype(np.float32)
-    w[0] *= 100
+    w[:, :1] *= 100 if large_input else 1
+    w[0] *= 1 if large_input else 100
     b = draw.normal(size=CHANNELS).astype(np.float32)
     shape = [1, CHANNELS, 12, 12]
     value = helper.make_tensor_value_info
@@ -100,13 +102,35 @@ def test_the_mean_comes_back(model: ModelProto, reader: Callable[[Feeds], Any]) 
 
 @pytest.mark.parametrize("configuration", [NPU_CNN, CPU_PER_CHANNEL])
 def test_every_configuration_takes_it(configuration: dict[str, Any], reader: Callable[[Feeds], Any]) -> None:
-    model = convolution(1)
+    model = convolution(1, large_input=configuration.get("per_channel", False))
     options = {**configuration["extra_options"], "BiasCorrection": True}
     result = quantize_static(model, None, reader(samples(model)), **{**configuration, "extra_options": options})
     assert result.report.transforms["BiasCorrection"] == 1
     assert not result.report.violations
 
 
-def test_it_is_off_unless_asked_for(reader: Callable[[Feeds], Any]) -> None:
+def with_options(configuration: dict[str, Any], **options: object) -> dict[str, Any]:
+    return {**configuration, "extra_options": {**configuration["extra_options"], **options}}
+
+
+@pytest.mark.parametrize("options", [{"Recipe": "plain"}, {"BiasCorrection": False}])
+def test_it_can_be_switched_off(options: dict[str, Any], reader: Callable[[Feeds], Any]) -> None:
     model = convolution(1)
-    assert "BiasCorrection" not in quantize_static(model, None, reader(samples(model)), **NPU_CNN).report.transforms
+    result = quantize_static(model, None, reader(samples(model)), **with_options(NPU_CNN, **options))
+    assert "BiasCorrection" not in result.report.transforms
+
+
+def test_few_samples_correct_nothing_and_the_report_says_how_many_would_do(reader: Callable[[Feeds], Any]) -> None:
+    model = convolution(1)
+    asked = with_options(NPU_CNN, BiasCorrection=True)
+    few = quantize_static(model, None, reader(samples(model)[:7]), **asked)
+    plain = quantize_static(model, None, reader(samples(model)[:7]), **with_options(NPU_CNN, Recipe="plain"))
+    assert few.report.transforms["BiasCorrection"] == 0
+    assert any("7 samples are too few" in note and "8 would do" in note for note in few.report.notes)
+    assert [t.raw_data for t in few.model.graph.initializer] == [t.raw_data for t in plain.model.graph.initializer]
+
+
+def test_random_data_teach_nothing() -> None:
+    result = quantize_static(convolution(1), None, None, **with_options(NPU_CNN, BiasCorrection=True))
+    assert "BiasCorrection" not in result.report.transforms
+    assert any("BiasCorrection is off" in note for note in result.report.notes)

@@ -1,0 +1,76 @@
+"""Squares of a tensor's channels, added up without rounding: the order of samples and workers does not matter.
+
+A float32 is m * 2^e with |m| < 2^24; m goes into the 64-bit integer that counts in 2^(16 * (e // 16)).
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# 2^-149 is the least float32, 2^127 the largest power: 18 integers of which each takes 2^24 samples.
+LOWEST, WIDTH, PLACES = -149, 16, 18
+
+
+@dataclass(frozen=True, order=True)
+class Channels:
+    """The channels of a tensor: their axis (-1: the last one), their number, and the tensor's rank (0: any)."""
+
+    tensor: str
+    axis: int
+    size: int
+    rank: int = 0
+
+
+class ChannelSquares:
+    """Exact sums of float32 numbers, one for each channel, and of how many values each one is made."""
+
+    def __init__(self, places: NDArray[np.int64] | None = None, count: int = 0) -> None:
+        self._places = places
+        self.count = count
+
+    def add(self, sums: NDArray[Any], count: int) -> None:
+        """Sums of squares [C] of ``count`` values for each channel; what is not finite is left out."""
+        sums = np.asarray(sums, np.float32).ravel()
+        if not count or not np.isfinite(sums).all():
+            return
+        mantissa, exponent = np.frexp(sums)
+        whole = np.ldexp(mantissa.astype(np.float64), 24).astype(np.int64)
+        lowest = exponent.astype(np.int64) - 24
+        under = np.maximum(LOWEST - lowest, 0)  # of subnormal numbers, whose last bits are 0
+        whole, lowest = whole >> under, lowest + under
+        place, shift = np.divmod(lowest - LOWEST, WIDTH)
+        fresh = np.zeros((sums.size, PLACES), np.int64)
+        fresh[np.arange(sums.size), place] = whole << shift
+        self._take(fresh, count)
+
+    def merge(self, other: ChannelSquares) -> None:
+        """Take in the sums of other samples."""
+        if other._places is not None:
+            self._take(other._places, other.count)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The integers [C, 18] of which the sums are made."""
+        return np.zeros((0, PLACES), np.int64) if self._places is None else self._places
+
+    def mean(self) -> NDArray[np.float64]:
+        """Mean square of each channel [C]; empty where nothing was seen."""
+        powers = np.ldexp(1.0, LOWEST + WIDTH * np.arange(PLACES))
+        total: NDArray[np.float64] = (self.places * powers).sum(axis=1)
+        return total / max(self.count, 1)
+
+    def _take(self, places: NDArray[np.int64], count: int) -> None:
+        if self._places is None:
+            self._places = places.copy()
+        elif len(self._places) == len(places):
+            self._places += places
+        else:
+            return  # the number of channels depends on the sample: they are no channels
+        self.count += count

@@ -1,0 +1,113 @@
+"""What weights and biases learn from samples is kept where samples held out confirm it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..graph import Graph
+from ..plan import Role
+from ..planning.marker import Marker
+from ..planning.planner import Planner
+from ..planning.tensor_parameters import follows_energy
+from ..report.report import Report
+from ..request.call import Call
+from . import subgraphs
+from .corrections import FEWEST, real_samples
+from .held_out import REFUSALS, HeldOut, judges_of
+from .plan_writing import carry_over, written
+
+if TYPE_CHECKING:
+    from ..calibration.statistics import Statistics
+    from ..plan import Plan
+
+# 30 dB: below it scores of networks do not move (tests/zoo/README.md).
+GOOD = 1e-3
+ENERGY = "weight ranges by the energy of their inputs"
+TOO_FEW = (
+    "Recipe: {samples} samples are too few to hold some out, so weights and biases are as {method} alone gives them; "
+    "{fewest} samples would do"
+)
+READ_ONCE = (
+    "Recipe: the reader cannot be read again, so weights and biases are as {method} alone gives them; give it "
+    "rewind(), or a list of samples"
+)
+SATISFIED = (
+    "Recipe: weights and biases are as {method} alone gives them: over {samples} samples held out the error of the "
+    "outputs is {error:.3g} of float, and less would not show"
+)
+CANNOT_RUN = (
+    "Recipe: onnxruntime cannot run the quantized model here, so weights and biases are as {method} alone gives them"
+)
+NO_SAMPLES = "Recipe: there are no samples to judge by, so weights and biases are as {method} alone gives them"
+NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
+
+
+def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Statistics) -> Statistics:
+    """The statistics, with energies of channels where weights are to follow them.
+
+    ``WeightRange`` decides; without it, samples held out do (Recipe="auto"), or nobody does (Recipe="plain").
+    """
+    if statistics.constants is not None:
+        return statistics  # as the call decided that kept them
+    asked = call.call.weight_range
+    without = replace(statistics, energies={})
+    if asked == "method" or not follows_energy(call) or not call.weight.is_integer:
+        return without
+    if not statistics.energies:
+        if asked == "energy" or (call.call.recipe == "auto" and real_samples(call)):
+            call.note(NO_ENERGY.format(method=call.method.key))
+        return without
+    if asked == "energy":
+        return statistics
+    if call.call.recipe == "plain":
+        return without
+    if not real_samples(call):
+        call.note(NO_SAMPLES.format(method=call.method.key))
+        return without
+    if statistics.samples < FEWEST:
+        call.note(TOO_FEW.format(samples=statistics.samples, method=call.method.key, fewest=FEWEST))
+        return without
+    feeds = judges_of(call, statistics.samples)
+    if not feeds:
+        call.note(READ_ONCE.format(method=call.method.key))
+        return without
+    judge = HeldOut(call, Graph(float_graph.write_back()).to_model(), feeds)
+    first = _trial(call, graph, without)
+    try:
+        plain = judge.error_of(written(first, call))
+    except REFUSALS:
+        call.ledger.satisfied = True
+        call.note(CANNOT_RUN.format(method=call.method.key))
+        return without
+    if plain.mean < GOOD and (plain.agreement == 1).all():
+        call.ledger.satisfied = True
+        call.note(SATISFIED.format(method=call.method.key, samples=len(feeds), error=plain.mean))
+        return without
+    second = _trial(call, graph, statistics)
+    if not _differ(first, second):
+        return statistics
+    energy = judge.error_of(written(second, call))
+    taken = energy.is_better_than(plain)
+    call.note(
+        f"Recipe: {ENERGY} are {'taken' if taken else 'left'}: over {len(feeds)} samples held out the error of the "
+        f"outputs is {energy.mean:.3g} of float with them and {plain.mean:.3g} without"
+    )
+    return statistics if taken else without
+
+
+def _trial(call: Call, graph: Graph, statistics: Statistics) -> Plan:
+    """A plan of a copy of the graph, of which the report knows nothing."""
+    quiet = Call(call.settings, replace(call.ledger, report=Report()))
+    copy = carry_over(graph, Graph(graph.write_back()))
+    marker = (call.format.marker or Marker)(copy, subgraphs.call_for(quiet, copy))
+    return Planner(marker.marks, statistics, marker.settings, quiet.ledger).plan()
+
+
+def _differ(one: Plan, other: Plan) -> bool:
+    """Whether the weights of two plans of one graph have other steps."""
+    weights = [tensor for tensor in one if tensor.role is Role.WEIGHT and tensor.name in other]
+    return any(not np.array_equal(tensor.scale, other.tensors[tensor.name].scale) for tensor in weights)

@@ -1,0 +1,62 @@
+"""Rounding shifts the mean of what layers give; biases take the shift back, layer by layer.
+
+With all layers before it corrected already, and means over samples:
+
+    b' = b + E[W x_f] - E[Q x_q]        x_f: input in the float network, x_q: in the quantized one
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ort_vitis_plugin.api import Correction, Option
+
+from .candidates import KEEP, ONLY_BIAS
+from .fast_finetune import KEY as FINE_TUNING
+from .plan_correction import finetuned_plan, spread
+from .settings import FinetuneSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ort_vitis_plugin.api import Context, Feed, Graph, Plan
+
+# Means need few samples. Who asks for the correction gets 32; as part of the recipe a quarter of the caller's, and 16
+# at most, keep it within the time of the rest of the call.
+KEY = "BiasCorrection"
+FEWEST, MOST, MOST_UNASKED, SHARE = 8, 32, 16, 4
+SETTINGS = FinetuneSettings(candidates=ONLY_BIAS, memory=1 << 29)
+
+
+def correct_biases(
+    plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context, *, fallback: bool = False
+) -> int:
+    """Correct every bias of the plan that belongs to one layer with constant weights; returns how many were.
+
+    A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
+    biases itself: beside it this is only its ``fallback``.
+    """
+    if context.options[FINE_TUNING] not in (None, False) and not fallback:
+        return 0
+    known = context.statistics.samples if context.statistics is not None else 0
+    asked = fallback or context.options.given(KEY)
+    most = MOST if asked else min(max(known // SHARE, FEWEST), MOST_UNASKED)
+    feeds = spread(samples, known, most) if known else []
+    if len(feeds) < FEWEST:
+        if asked:
+            context.note(f"{KEY}: {len(feeds)} samples are too few to learn from and to judge by; {FEWEST} would do")
+        return 0
+    found = finetuned_plan(plan, float_graph, feeds, context, SETTINGS)
+    done = sum(layer.candidate != KEEP for layer in found.layers)
+    if not found.layers:
+        return 0
+    context.note(
+        f"BiasCorrection: {done} of {len(found.layers)} biases changed; over samples held out the error of the outputs "
+        f"went from {found.before:.3g} to {found.after:.3g} of float"
+    )
+    return done
+
+
+_DOC = "Let biases take back the shift of the mean that rounding causes, layer by layer. Not given: as Recipe says."
+BIAS_CORRECTION = Correction(KEY, _DOC, Option(KEY, bool, False, _DOC), correct_biases, in_recipe=True)

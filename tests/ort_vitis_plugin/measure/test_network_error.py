@@ -1,0 +1,66 @@
+"""A guard says yes only to what is nearer to float on most samples, in every part, and in every class."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ort_vitis_plugin.measure.network_error import network_error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Sample = list[NDArray[np.float32]]
+
+DRAW = np.random.default_rng(0)
+WANTED: list[Sample] = [[DRAW.normal(size=(1, 10)).astype(np.float32)] for _ in range(6)]
+
+
+def noisy(wanted: list[Sample], *levels: float) -> list[Sample]:
+    draw = np.random.default_rng(7)
+    return [
+        [f + level * draw.normal(size=f.shape).astype(np.float32) for f in sample]
+        for sample, level in zip(wanted, levels * len(wanted), strict=False)
+    ]
+
+
+def test_less_noise_is_better_and_more_is_not() -> None:
+    low, high = (network_error(WANTED, noisy(WANTED, level)) for level in (0.01, 0.05))
+    assert low.is_better_than(high)
+    assert not high.is_better_than(low)
+    assert not low.is_better_than(low)
+    assert low.mean == pytest.approx(1e-4, rel=0.8)
+
+
+def test_a_gain_on_some_samples_and_a_loss_on_others_is_chance() -> None:
+    even = network_error(WANTED, noisy(WANTED, 0.03))
+    mixed = network_error(WANTED, noisy(WANTED, 0.004, 0.1))
+    assert not mixed.is_better_than(even)
+
+
+def test_a_part_that_pays_for_another_is_no_gain() -> None:
+    """Of an output with few columns each column is a part: boxes must not pay for scores."""
+    wanted = [[DRAW.normal(size=(1, 20, 4)).astype(np.float32)] for _ in range(6)]
+    before, after = noisy(wanted, 0.05), noisy(wanted, 0.01)
+    for at, sample in enumerate(after):
+        sample[0][..., 3] = wanted[at][0][..., 3] + 0.2
+    assert not network_error(wanted, after).is_better_than(network_error(wanted, before))
+
+
+def test_a_class_that_is_lost_is_no_gain() -> None:
+    wanted = [[np.array([[1.0, 1.02, 9.0, 9.1]], np.float32)] for _ in range(6)]
+    before = [[np.array([[0.5, 1.5, 9.0, 9.2]], np.float32)] for _ in range(6)]
+    after = [[np.array([[1.0, 1.0, 9.11, 9.1]], np.float32)] for _ in range(6)]
+    one, other = network_error(wanted, after), network_error(wanted, before)
+    assert one.mean < other.mean
+    assert not one.is_better_than(other)
+
+
+def test_what_cannot_be_compared_is_no_gain() -> None:
+    shorter = [[np.zeros((1, 9), np.float32)] for _ in WANTED]
+    assert not network_error(WANTED, shorter).is_better_than(network_error(WANTED, noisy(WANTED, 0.1)))
+    infinite = [[np.full((1, 10), np.inf, np.float32)] for _ in WANTED]
+    assert network_error(WANTED, noisy(WANTED, 0.1)).is_better_than(network_error(WANTED, infinite))
