@@ -236,10 +236,14 @@ def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     return model
 
 
+# A choice: below 64 KiB nobody asks for a smaller file.
+LEAST_TOLD = 2**16
+
+
 def _note_size(call: Call, plan: Plan) -> None:
     """Say why a file is no smaller than the float one."""
     share = call.report.quantized_bytes / max(call.report.float_bytes, 1)
-    if share < 1 or not plan:
+    if share < 1 or not plan or call.report.float_bytes < LEAST_TOLD:
         return
     keeps = call.format.writer(call, plan.graph).keeps_float_weights(call.weight)
     why = "this format keeps weights as floats in front of their pairs" if keeps else "a small model gains pairs only"
