@@ -18,8 +18,7 @@ from .verb import verb
     "--names",
     metavar="PACKAGE",
     multiple=True,
-    help="An older package whose names shall be there; repeatable (default: those that the script's text mentions and "
-    "that are not installed).",
+    help="An older package whose names shall be there; repeatable (default: all that are not installed).",
 )
 @click.option("-m", "--module", is_flag=True, help="SCRIPT names a module, as in python -m.")
 @click.argument("script", metavar="SCRIPT")
@@ -33,21 +32,14 @@ def run_verb(out: Output, names: tuple[str, ...], module: bool, script: str, arg
     Raises:
         ModelNotFoundError: there is no such script.
     """
-    from ort_vitis_plugin.compat.client import run_client
-
-    start = ["-m", script] if module else [script]
-    return run_client([*start, *arguments], names or (() if module else _mentioned(script)))
-
-
-def _mentioned(script: str) -> list[str]:
-    """Packages whose names are served here, that the script mentions, and that are not there."""
     from importlib.util import find_spec
     from pathlib import Path
 
     from ort_vitis_plugin.compat import served_packages
+    from ort_vitis_plugin.compat.client import run_client
     from ort_vitis_plugin.errors import ModelNotFoundError
 
-    if not Path(script).is_file():
+    if not module and not Path(script).exists():
         raise ModelNotFoundError(f"the script {script!r} does not exist")
-    text = Path(script).read_bytes()
-    return [name for name in served_packages() if name.encode() in text and find_spec(name) is None]
+    start = ["-m", script] if module else [script]
+    return run_client([*start, *arguments], names or [name for name in served_packages() if find_spec(name) is None])

@@ -56,7 +56,11 @@ class Judge:
         return self.compared(model, self.session(model))
 
     def session(self, model: ModelProto, *, twin: bool = False) -> ort.InferenceSession:
-        """A session of the quantized model, or of its evaluation twin: the same to the bit, and faster."""
+        """A session of the quantized model, or of its evaluation twin: the same to the bit, and faster.
+
+        Raises:
+            ModelError: onnxruntime does not load it.
+        """
         try:
             if not twin:
                 return open_session(model, self.libraries)
@@ -70,7 +74,11 @@ class Judge:
             raise ModelError(f"onnxruntime cannot load the quantized model: {error}") from error
 
     def compared(self, model: ModelProto, session: ort.InferenceSession) -> list[Judgement]:
-        """The judgements of a session of ``model``."""
+        """The judgements of a session of ``model``.
+
+        Raises:
+            ModelError: the model lacks an output, or does not run on a sample.
+        """
         names = list(self.reference)
         missing = set(names) - {value.name for value in session.get_outputs()}
         if missing:

@@ -51,7 +51,7 @@ WITH_BIAS = frozenset({"Conv", "ConvTranspose", "Gemm"})
 PLACES = 3  # tensors that are left float in turn
 
 
-class Candidate(NamedTuple):
+class Remedy(NamedTuple):
     """A change that may help, and the place that it is about."""
 
     stage: str
@@ -70,12 +70,12 @@ def advise(call: Call, original: ModelProto, model: ModelProto, statistics: Stat
     start, limit = time.perf_counter(), sum(call.report.seconds.values())
     judge = Judge(original, call.samples.some(CHECKED_SAMPLES), [register_all(call.libraries)])
     found: list[Advice] = []
-    for number, candidate in enumerate(_candidates(call, model, judge)):
+    for number, remedy in enumerate(_remedies(call, model, judge)):
         if number >= TRIALS and time.perf_counter() - start > limit:
             break
-        after = _worst_after(call, original, candidate, statistics, judge, run)
+        after = _worst_after(call, original, remedy, statistics, judge, run)
         if after is not None and after - worst.decibels >= LEAST_GAIN:
-            advice = Advice(candidate.stage, candidate.place, candidate.change, worst.decibels, after)
+            advice = Advice(remedy.stage, remedy.place, remedy.change, worst.decibels, after)
             found.append(advice)
     best = max((each.gain for each in found), default=0.0)
     first = next((each for each in found if each.gain >= ALIKE * best), None)
@@ -83,18 +83,18 @@ def advise(call: Call, original: ModelProto, model: ModelProto, statistics: Stat
 
 
 def _worst_after(
-    call: Call, original: ModelProto, candidate: Candidate, statistics: Statistics, judge: Judge, run: Quantize
+    call: Call, original: ModelProto, remedy: Remedy, statistics: Statistics, judge: Judge, run: Quantize
 ) -> float | None:
     """Decibels of the worst part after the change; None where the change is refused."""
     known: Statistics | None = statistics
-    if "calibrate_method" in candidate.change:
+    if "calibrate_method" in remedy.change:
         known = Statistics(statistics.sketches, statistics.samples)
-    if candidate.stage == PREPARED:
+    if remedy.stage == PREPARED:
         known = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            request = changed_request(call.settings.request, candidate.change).with_options(SelfCheck=False)
+            request = changed_request(call.settings.request, remedy.change).with_options(SelfCheck=False)
             settings = settings_of(request, call.catalog)
             again = Call(settings, call.ledger.next_answer(settings))
             if known is None and not again.samples.rewind():
@@ -106,7 +106,7 @@ def _worst_after(
     return judgements[0].decibels if judgements else None
 
 
-def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candidate]:
+def _remedies(call: Call, model: ModelProto, judge: Judge) -> Iterator[Remedy]:
     reference = call.ledger.on_the_way[SIMULATED]
     graph = Graph(reference, copy=False)
     yield from _end(call, graph)
@@ -122,7 +122,7 @@ def _candidates(call: Call, model: ModelProto, judge: Judge) -> Iterator[Candida
         sides.reverse()
     switches = chain(*sides)
     floats = (
-        Candidate(QUANTIZED, _place(graph, error), {"nodes_to_exclude": nodes_around(graph, error.tensor)})
+        Remedy(QUANTIZED, _place(graph, error), {"nodes_to_exclude": nodes_around(graph, error.tensor)})
         for error in errors[:PLACES]
     )
     yield from islice(switches, 1)
@@ -156,7 +156,7 @@ def nodes_around(graph: Graph, tensor: str) -> list[str]:
     return [name for name in found if name]
 
 
-def _end(call: Call, graph: Graph) -> Iterator[Candidate]:
+def _end(call: Call, graph: Graph) -> Iterator[Remedy]:
     """The node that makes the worst part, if a step has changed it: it alone stays float."""
     worst = call.report.verdict.judgements[0]
     if worst.worst_stage() != SIMULATED:
@@ -166,10 +166,10 @@ def _end(call: Call, graph: Graph) -> Iterator[Candidate]:
         node = graph.producer(node.input[0])
     if node is not None:
         place = f"{node.name}, changed by {', '.join(call.ledger.changing[SIMULATED])},"
-        yield Candidate(SIMULATED, place, {"nodes_to_exclude": [node.name]})
+        yield Remedy(SIMULATED, place, {"nodes_to_exclude": [node.name]})
 
 
-def _steps(call: Call) -> Iterator[Candidate]:
+def _steps(call: Call) -> Iterator[Remedy]:
     """Steps that changed the float function, those of the stage that lost most first; then all of a stage."""
     worst = call.report.verdict.judgements[0].worst_stage()
     options = {step.key: step.option for step in call.catalog.all(Transform) if step.option is not None}
@@ -177,38 +177,38 @@ def _steps(call: Call) -> Iterator[Candidate]:
         keys = [key for key in call.ledger.changing[stage] if key in options]
         if stage == worst or call.report.verdict.judgements[0].sqnr.get(stage, LOUD) < LOUD:
             for key in keys:
-                yield Candidate(stage, f"step {key}", {"extra_options": {options[key].key: False}})
+                yield Remedy(stage, f"step {key}", {"extra_options": {options[key].key: False}})
             if len(keys) > 1:
                 off = {options[key].key: False for key in keys}
-                yield Candidate(stage, f"steps {', '.join(keys)}", {"extra_options": off})
+                yield Remedy(stage, f"steps {', '.join(keys)}", {"extra_options": off})
 
 
-def _overrides(call: Call, errors: list[LayerError]) -> Iterator[Candidate]:
+def _overrides(call: Call, errors: list[LayerError]) -> Iterator[Remedy]:
     """What the caller states of a tensor that loses by itself is left out."""
     given = call.settings.options.get(OVERRIDES) or {}
     loud = [error.tensor for error in errors if error.contrast < LOUD]
     for name in [name for name in loud if name in given] or ([*given] if len(given) == 1 else []):
         rest = {key: value for key, value in given.items() if key != name}
-        yield Candidate(QUANTIZED, f"override of {name}", {"extra_options": {OVERRIDES: rest or None}})
+        yield Remedy(QUANTIZED, f"override of {name}", {"extra_options": {OVERRIDES: rest or None}})
 
 
-def _of_weights(call: Call, errors: list[LayerError]) -> Iterator[Candidate]:
+def _of_weights(call: Call, errors: list[LayerError]) -> Iterator[Remedy]:
     place = f"weight {errors[0].tensor}" if errors else "weights"
     if call.weight.is_integer and call.weight.bits < 8:
-        yield Candidate(QUANTIZED, place, {"weight_type": "QInt8"})
+        yield Remedy(QUANTIZED, place, {"weight_type": "QInt8"})
     if not call.request.per_channel:
-        yield Candidate(QUANTIZED, place, {"per_channel": True})
+        yield Remedy(QUANTIZED, place, {"per_channel": True})
     if not call.call.include_cle:
-        yield Candidate(PREPARED, place, {"extra_options": {"IncludeCLE": True}})
+        yield Remedy(PREPARED, place, {"extra_options": {"IncludeCLE": True}})
     if call.request.reduce_range:
-        yield Candidate(QUANTIZED, place, {"reduce_range": False})
+        yield Remedy(QUANTIZED, place, {"reduce_range": False})
 
 
-def _of_activations(call: Call, errors: list[LayerError]) -> Iterator[Candidate]:
+def _of_activations(call: Call, errors: list[LayerError]) -> Iterator[Remedy]:
     place = f"tensor {errors[0].tensor}" if errors else "activations"
     if call.method.key is not PowerOfTwoMethod.MinMSE:
-        yield Candidate(QUANTIZED, place, {"calibrate_method": PowerOfTwoMethod.MinMSE})
+        yield Remedy(QUANTIZED, place, {"calibrate_method": PowerOfTwoMethod.MinMSE})
     if not call.method.power_of_two and full_name(call.method.key) != MIN_MAX:
-        yield Candidate(QUANTIZED, place, {"calibrate_method": MIN_MAX})
+        yield Remedy(QUANTIZED, place, {"calibrate_method": MIN_MAX})
     if call.options[OrtOptions].activation_symmetric:
-        yield Candidate(QUANTIZED, place, {"extra_options": {"ActivationSymmetric": False}})
+        yield Remedy(QUANTIZED, place, {"extra_options": {"ActivationSymmetric": False}})

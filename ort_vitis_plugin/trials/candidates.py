@@ -53,6 +53,18 @@ def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
             yield Candidate(f"{step.key} off", {OPTIONS: {step.option.key: False}})
 
 
+def simulated_shares(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Of the nodes that the device computes otherwise, the last or the first ones left float: half, a quarter, ..."""
+    quantized = bench.quantized(best).report.quantized
+    order = Graph(bench.reference(best), copy=False).sorted()
+    names = [node.name for node in order if quantized.get(node.name, node.op_type) != node.op_type]
+    size = len(names) // 2
+    while size:
+        for where, chosen in (("last", names[-size:]), ("first", names[:size])):
+            yield Candidate(f"the {where} {size} simulated nodes float", {"nodes_to_exclude": chosen})
+        size //= 2
+
+
 def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Equalization, corrections, and all of them together."""
     settings = _settings(best)
@@ -87,7 +99,7 @@ def products(bench: Bench, best: Configuration) -> Iterator[Candidate]:
             yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
 
 
-def op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+def single_op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Each op type left float, the rarest first."""
     for op_type, _ in sorted(_op_types(bench, best).items(), key=lambda item: (item[1], item[0])):
         yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
@@ -99,7 +111,7 @@ def _op_types(bench: Bench, best: Configuration) -> Counter[str]:
     return Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
 
 
-def ends(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+def end_nodes(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """What lies between the last product of matrices and the worst parts."""
     result = bench.quantized(best)
     graph = Graph(bench.reference(best), copy=False)

@@ -21,13 +21,14 @@ from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .candidates import (
     corrections,
-    ends,
+    end_nodes,
     halves,
     is_refused,
-    op_types,
     products,
     ranges,
     regions,
+    simulated_shares,
+    single_op_types,
     singles,
     steps,
     worst_tensors,
@@ -184,7 +185,9 @@ class _Search:
         """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
-            for phase in (steps, corrections, products, ranges, ends, op_types):
+            self._climb(steps)
+            self._climb(simulated_shares, again=False)
+            for phase in (corrections, products, ranges, end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
@@ -232,12 +235,12 @@ class _Search:
             text += f"; the worst part is {worst[0].name} at {worst[0].decibels:.1f} dB" if worst else ""
         return f"{text}; {ended}" if ended else text
 
-    def _climb(self, phase: Callable[[Bench, Configuration], Iterator[Candidate]]) -> None:
-        """Ask a phase for changes of the best, until it makes nothing better."""
+    def _climb(self, phase: Callable[[Bench, Configuration], Iterator[Candidate]], *, again: bool = True) -> None:
+        """Ask a phase for changes of the best, once or until it makes nothing better."""
         while not self.is_over:
             assert self.best is not None
             rows = self._try_all(phase(self.bench, self.best.configuration))
-            if not self._take_best(rows):
+            if not (self._take_best(rows) and again):
                 return
 
     def _narrow(self) -> None:

@@ -21,6 +21,7 @@ SAME_THING = {
     "solve": "the solver, and the stage of api that calls it",
     "plan": "the stage of api, and a plan from text for tests of a plugin",
     "calibrate": "the call, its stage that observers hear of, and the call of 2019 (legacy)",
+    "evaluate": "how good a model is on samples: any two models, and the demo's network on its digits",
     "quantize": "values to codes, and the call of 2019 (legacy), whose name is not ours to choose",
 }
 

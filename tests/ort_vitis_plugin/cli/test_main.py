@@ -44,7 +44,7 @@ ONE_LINERS = {
 @pytest.mark.parametrize(("arguments", "message"), ONE_LINERS.values(), ids=ONE_LINERS.keys())
 def test_errors_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str) -> None:
     before = files(folder)
-    assert run(arguments) == 1
+    assert run(arguments) == 2
     shown = capsys.readouterr()
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1
