@@ -31,7 +31,7 @@ PREFIX = "weight_errors/"
 
 @dataclass(frozen=True)
 class WeightedOutput:
-    """``wanted`` is an operator's output, ``found`` its copy's, with the rounded ``constant``; "" means with all of them."""
+    """``wanted`` is an operator's output, ``found`` its copy's with the rounded ``constant``, or ("") with all."""
 
     constant: str
     wanted: str

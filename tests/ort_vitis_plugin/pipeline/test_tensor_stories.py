@@ -134,7 +134,9 @@ def test_a_rule_that_moves_is_named() -> None:
 
 
 def test_a_correction_is_named() -> None:
-    found = stories({"BiasCorrection": True}, **CPU)
+    samples = [{"x": np.random.default_rng(seed).uniform(-1, 2, (1, 3, 6, 6)).astype(np.float32)} for seed in range(16)]
+    options = {**EXPLAINED, "BiasCorrection": True}
+    found = ort_vitis_plugin.quantize_static(model(), None, samples, extra_options=options, **CPU).report.tensors
     assert found["b"].changes == ("BiasCorrection changed the constant",)
     assert found["w"].changes == ()
 
