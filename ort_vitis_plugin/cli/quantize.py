@@ -17,7 +17,7 @@ from .tune import SHORT_BUDGET, TARGET, refuse_stream, show_search
 from .verb import verb
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ort_vitis_plugin import Result
 
@@ -42,7 +42,12 @@ EXAMPLES = (
 @configuration_options
 @click.option("--report", "html", metavar="FILE.html", panel="Output", help="Draw a page to look at in a browser.")
 @click.option(
-    MIN_SQNR, "min_sqnr", metavar="DB", type=float, panel="Gates", help="Exit with 3 where an output is below."
+    MIN_SQNR,
+    "min_sqnr",
+    metavar="DB",
+    type=float,
+    panel="Gates",
+    help="Exit with 3 where a part of an output is below.",
 )
 def quantize_verb(
     out: Output,
@@ -97,9 +102,7 @@ def quantize_verb(
     else:
         out.data(reports | {model: {"error": str(error)} for model, error in failed.items()})
         _summary(out, files, done, failed)
-    gate = below(
-        {f"{model}: {name}": db for model, each in done.items() for name, db in each.report.sqnr.items()}, min_sqnr
-    )
+    gate = below({f"{model}: {name}": db for model, each in done.items() for name, db in _measured(each)}, min_sqnr)
     return 2 if failed else gate
 
 
@@ -134,6 +137,12 @@ def _quantized(out: Output, model: str, file: Path, reader: Any, keywords: Mappi
         result.report.print()
         out.print(f"written: {result.path}")
     return result
+
+
+def _measured(result: Result) -> Iterator[tuple[str, float]]:
+    """Decibels of outputs, and of their parts: a part may be bad where the whole is not."""
+    yield from result.report.sqnr.items()
+    yield from ((each.name, each.decibels) for each in result.report.verdict.judgements)
 
 
 def _output_of(model: str, output: str | None, suffix: str, *, several: bool) -> Path:

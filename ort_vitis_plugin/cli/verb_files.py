@@ -47,9 +47,9 @@ def command_files(verb: str, given: Mapping[str, Any]) -> CallFiles:
     for what, text in _named(WITH_FUNCTION, given):
         if ".py:" in text:
             files.reads.append((what, text.rpartition(":")[0]))
-    output = given.get("output")
-    may_be_folder = verb in FILE_OR_FOLDER and isinstance(output, str) and not is_stream(output)
-    is_folder = verb in INTO_FOLDER or (may_be_folder and (len(models) > 1 or os.path.isdir(str(output))))
+    output = given.get("output") or ""
+    may_be_folder = verb in FILE_OR_FOLDER and not is_stream(output)
+    is_folder = verb in INTO_FOLDER or (may_be_folder and (len(models) > 1 or os.path.isdir(output)))
     files.folders += _named((*FOLDERS, OUTPUT) if is_folder else FOLDERS, given)
     files.writes += _named([entry for entry in WRITTEN if not (is_folder and entry == OUTPUT)], given)
     files.both += _named(BOTH, given)

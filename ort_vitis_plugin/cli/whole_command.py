@@ -47,7 +47,9 @@ def _answer(verb: str, given: Mapping[str, Any], work: Callable[[], int]) -> int
             with files.protected(), redirect_stdout(sys.stderr) if files.streamed else nullcontext():
                 status = work()
             sys.stdout.flush()
-        except BrokenPipeError:
+        except (BrokenPipeError, SystemExit) as end:
+            if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # rich makes one of it
+                raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
             return BROKEN_PIPE
     return status

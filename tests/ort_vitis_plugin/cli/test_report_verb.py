@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     shutil.copy(data.model_path(), "model.onnx")
     feeds = list(iter(data.calibration_reader(6).get_next, None))
-    np.savez("samples.npz", **{data.INPUT: np.concatenate([feed[data.INPUT] for feed in feeds])})
+    np.savez("samples.npz", image=np.concatenate([feed[data.INPUT] for feed in feeds]))
     return tmp_path
 
 
@@ -53,8 +53,8 @@ def test_quantize_draws_a_page_beside_its_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("report model.onnx -o nowhere/page.html --data samples.npz", "its folder does not exist"),
-        ("quantize model.onnx -o q.onnx --data samples.npz --report nowhere/p.html", "its folder does not exist"),
+        ("report model.onnx -o nowhere/page.html --data samples.npz", "does not exist; create it first"),
+        ("quantize model.onnx -o q.onnx --data samples.npz --report nowhere/p.html", "does not exist; create it first"),
         ("quantize model.onnx model.onnx --data samples.npz --report p.html", "draws one model"),
         ("report model.onnx -o page.html --data samples.npz --trials samples.npz", "no file of `ort-vitis tune`"),
     ],

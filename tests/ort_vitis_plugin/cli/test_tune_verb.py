@@ -91,3 +91,13 @@ def test_auto_is_a_short_search(folder: Path, capsys: pytest.CaptureFixture[str]
     assert run("quantize model.onnx -o auto.onnx --data samples.npz --preset auto") == 0
     assert "best: " in capsys.readouterr().out
     assert (folder / "auto.toml").is_file()
+
+
+def test_a_part_below_the_gate_is_told_where_its_output_is_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn --min-sqnr 15 --json - -q"
+    assert run(f"{command} --option Attribution=False") == 3
+    shown = capsys.readouterr()
+    assert "y[:, 4:7] has" in shown.err
+    assert json.loads(shown.out)["sqnr"]["y"] > 15
