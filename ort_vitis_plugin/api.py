@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
-    from .pipeline.plan_writing import written
+    from .pipeline.written_plan import written
 
 __all__ = [
     "AS_WRITTEN",
@@ -237,7 +237,7 @@ _LATER = {
     "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
-    "written": "pipeline.plan_writing",
+    "written": "pipeline.written_plan",
 }
 _later = lazily(__package__, _LATER)
 # Names of the release before, with what to write; they go with the next one.

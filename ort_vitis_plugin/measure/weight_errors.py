@@ -31,7 +31,7 @@ PREFIX = "weight_errors/"
 
 @dataclass(frozen=True)
 class WeightedOutput:
-    """``wanted`` is the output of an operator, ``found`` of its copy with the rounded ``constant``; "" is all of them."""
+    """``wanted`` is an operator's output, ``found`` its copy's with the rounded ``constant``, or ("") with all."""
 
     constant: str
     wanted: str

@@ -88,7 +88,7 @@ def _worst_after(
     """Decibels of the worst part after the change; None where the change is refused."""
     known: Statistics | None = statistics
     if "calibrate_method" in remedy.change:
-        known = Statistics(statistics.sketches, statistics.samples)
+        known = Statistics(statistics.sketches, statistics.samples, energies=statistics.energies)
     if remedy.stage == PREPARED:
         known = None
     try:

@@ -164,7 +164,10 @@ def note_nothing(call: Call, model: ModelProto) -> None:
 
 
 def _advise(call: Call, original: ModelProto, model: ModelProto, statistics: Statistics) -> None:
-    """Where there is something to object, find out what to change; random data are no ground for it."""
+    """Where there is something to object, find out what to change; random data are no ground for it, nor are blocks of
+    weights alone, which no scale of activations helps."""
+    if call.settings.weights_alone:
+        return
     if call.call.attribution and call.request.reader is not None and not call.report.verdict.is_good:
         call.report.verdict.advice = advise(call, original, model, statistics, quantize_once)
 

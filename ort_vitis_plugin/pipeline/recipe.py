@@ -18,7 +18,7 @@ from ..request.call import Call
 from . import subgraphs
 from .corrections import FEWEST, real_samples
 from .held_out import REFUSALS, HeldOut, judges_of
-from .plan_writing import carry_over, written
+from .written_plan import carry_over, written
 
 if TYPE_CHECKING:
     from ..calibration.statistics import Statistics

@@ -43,7 +43,6 @@ from .inputs import CHECKED_SAMPLES, libraries_of, samples_of, warn_of_random_da
 from .memory_estimate import check_memory
 from .node_placement import report_nodes
 from .optimize import infer_shapes, optimize
-from .plan_writing import carry_over
 from .preprocess import preprocess
 from .recipe import decided_ranges
 from .self_check import check_result
@@ -51,6 +50,7 @@ from .tensor_stories import tell_tensors
 from .unknown_types import with_default_types
 from .validation import check_floats, check_overrides, check_weights
 from .weight_only import with_block_weights
+from .written_plan import carry_over
 
 if TYPE_CHECKING:
     from ..emission.emitter import Emitter

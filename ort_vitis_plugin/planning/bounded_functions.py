@@ -1,7 +1,8 @@
 """A bounded function that calibration never saw fire has a range near 0; what fires later must not be clipped there.
 
-Sigmoid, HardSigmoid and Softmax give [0, 1], Tanh [-1, 1]. Where no sample brings one beyond 1/64 its range is that of
-a quarter of the bound: a step of 2^-9 for int8, where 2^-15 would fit what was seen.
+Sigmoid and HardSigmoid give [0, 1], Tanh [-1, 1]. Where no sample brings one beyond 1/64 its range is that of a quarter
+of the bound: a step of 2^-9 for int8, where 2^-15 would fit what was seen. A Softmax always fires: small
+values over many entries are all that there is.
 """
 # SPDX-License-Identifier: MIT
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..plan import Plan
 
-LOWEST = {"Sigmoid": 0.0, "HardSigmoid": 0.0, "Softmax": 0.0, "Tanh": -1.0}
+LOWEST = {"Sigmoid": 0.0, "HardSigmoid": 0.0, "Tanh": -1.0}
 FIRED, ROOM = 1 / 64, 1 / 4
 
 

@@ -9,8 +9,8 @@ from ort_vitis_plugin.api import Declaration, hookimpl
 
 from .bias_correction import BIAS_CORRECTION
 from .candidates import HESSIAN, ONLY_BIAS
-from .fine_tuning import FAST_FINETUNE
 from .finetune import Finetuned, LayerResult, finetune
+from .finetune_plan import FAST_FINETUNE
 from .grid import Grid
 from .presets import PRESETS
 from .settings import FinetuneSettings

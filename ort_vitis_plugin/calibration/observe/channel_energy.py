@@ -50,7 +50,7 @@ def nodes_of(number: int, channels: Channels, opset: int) -> tuple[list[NodeProt
     return nodes, constants
 
 
-def attach(model: ModelProto, wanted: list[Channels]) -> Iterator[str]:
+def attach_energies(model: ModelProto, wanted: list[Channels]) -> Iterator[str]:
     """Add the nodes to a model; yields the names of what they give, the sums and the sizes."""
     opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
     for number, channels in enumerate(wanted):

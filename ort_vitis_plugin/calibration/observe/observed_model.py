@@ -16,7 +16,7 @@ from ...errors import CalibrationError, UnknownNameError, suggest
 from ...graph import subgraphs
 from ...onnx_io import external_weights
 from ...onnx_io.sessions import WARNING, session_options
-from .channel_energy import attach
+from .channel_energy import attach_energies
 from .observation import FLOATS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Probe:
         if self.fetched:
             del model.graph.output[:]
             model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
-        self.energies = list(attach(model, self.channels))
+        self.energies = list(attach_energies(model, self.channels))
         return external_weights.lend_to_session(model, options, providers)
 
     @external_weights.external_weights_scope()
@@ -109,7 +109,7 @@ class Probe:
             model.graph.node.append(node)
             model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
             self.observers.append(output)
-        self.energies = list(attach(model, self.channels))
+        self.energies = list(attach_energies(model, self.channels))
         return external_weights.lend_to_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:

@@ -72,11 +72,11 @@ WITHOUT: dict[str, tuple[dict[str, Any], dict[str, tuple[dict[str, Any], str]]]]
             "rule": ({"extra_options": {"AdjustShiftCut": True}}, "the option AdjustShiftCut has no effect"),
         },
     ),
+    "ort_vitis_presets": ({}, {"name": ({"extra_options": {"Preset": "A16W8"}}, "A16W8 is not a known preset")}),
     "ort_vitis_finetune": (
         {},
         {"option": ({"extra_options": {"BiasCorrection": True}}, "the option BiasCorrection has no effect")},
     ),
-    "ort_vitis_presets": ({}, {"name": ({"extra_options": {"Preset": "A16W8"}}, "A16W8 is not a known preset")}),
     "ort_vitis_torch": ({}, {}),  # its names are asked for by compat.install, or imported
 }
 
