@@ -64,7 +64,8 @@ def calibrate_verb(
 def _draw(found: Any, folder: str, keywords: dict[str, Any]) -> int:
     from ort_vitis_plugin.analysis.plot import plot
     from ort_vitis_plugin.entry.quantize_static import settings_for
+    from ort_vitis_plugin.options.ort_options import OrtOptions
 
     settings = settings_for(**keywords)
-    symmetric = bool(settings.options["ActivationSymmetric"])
+    symmetric = settings.options[OrtOptions].activation_symmetric
     return len(plot(found, folder, settings.activation, symmetric=symmetric))

@@ -142,7 +142,7 @@ def check_overrides(graph: Graph, call: Call) -> None:
 
 def _warn_of_scales(settings: Settings) -> None:
     """What speaks of scales and zero points, where no type of the call has one, has no effect; said once."""
-    if any(kind.has_parameters for kind in settings.kinds):
+    if any(kind.scaling is not Scaling.NONE for kind in settings.kinds):
         return
     given = [key for key in OF_SCALES if key in settings.request.given]
     given += [name for name in ("per_channel", "reduce_range") if getattr(settings.request, name)]

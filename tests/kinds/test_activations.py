@@ -77,7 +77,7 @@ def test_what_an_unselected_activation_reads_is_quantized(
     asked = CONFIGURATIONS[configuration]
     plain = {**asked.get("extra_options", {}), "Recipe": "plain"}  # which has nothing to say
     result = quantized(source, **{**asked, **request_, "extra_options": plain})
-    assert not result.report.notes
+    assert all("alone changes nothing" in note for note in result.report.notes)
     (activation,) = nodes(result, op)
     makers = {name: node.op_type for node in nodes(result) for name in node.output}
     assert makers[activation.input[0]] in ("DequantizeLinear", "FixNeuron")

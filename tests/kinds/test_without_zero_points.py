@@ -26,6 +26,7 @@ def zero_points(result: Any) -> set[int]:
     return {int(v) for name, array in arrays.items() if "zero_point" in name for v in np.ravel(array)}
 
 
+@pytest.mark.filterwarnings("ignore::ort_vitis_plugin.options.options.OptionWarning")
 @pytest.mark.parametrize("options", [{}, {"UseUnsignedReLU": True}, {"ActivationSymmetric": True}])
 def test_fix_neuron_has_no_zero_point_whatever_the_default(options: dict[str, Any]) -> None:
     proto = source()

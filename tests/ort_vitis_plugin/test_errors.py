@@ -14,7 +14,7 @@ OURS.remove(QuantizationError)
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda kind: kind.__name__)
 def test_each_is_a_kind_that_callers_know(kind: type[Exception]) -> None:
-    known = (ValueError, TypeError, OSError, RuntimeError)
+    known = (ValueError, TypeError, OSError, RuntimeError, MemoryError)
     assert issubclass(kind, known)
     assert kind.__doc__
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.report.report import Result
 
 POINT = 0.01
+FOUR_BITS = 0.08
 EVALUATED = 500
 
 
@@ -61,7 +62,8 @@ def test_keeps_its_score(name: str, configuration: str) -> None:
     result = quantized(name, configuration)
     assert result.report.sqnr
     assert not result.report.violations
-    assert accuracy(result, name) >= float_accuracy(name) - POINT - 1e-9
+    allowed = FOUR_BITS if configuration == "MXFP4" else POINT
+    assert accuracy(result, name) >= float_accuracy(name) - allowed - 1e-9
 
 
 def test_equalization_saves_channels_that_differ_by_100_times() -> None:

@@ -63,5 +63,6 @@ def test_samples_before_an_error_are_given() -> None:
 
     batches = batches_of(failing(), 0, 4, here=True)
     assert numbers(iter([next(batches), next(batches)])) == [[0, 1, 2, 3], [4]]
-    with pytest.raises(CalibrationError, match="failed at sample 5"):
+    with pytest.raises(KeyError, match="gone") as caught:
         next(batches)
+    assert any("at sample 5" in note for note in caught.value.__notes__)

@@ -20,13 +20,13 @@ FEEDS = [{"x": np.array([1, 2], np.float32)}, {"x": np.array([3, -4], np.float32
 
 
 def test_decibels_and_the_largest_difference() -> None:
-    decibels, largest = compare(model(0), model(0.5), FEEDS)["y"]
+    decibels, largest, other_sizes = compare(model(0), model(0.5), FEEDS)["y"]
     assert decibels == pytest.approx(10 * np.log10((1 + 4 + 9 + 16) / (4 * 0.25)))
-    assert largest == 0.5
+    assert (largest, other_sizes) == (0.5, 0)
 
 
 def test_equal_models() -> None:
-    assert compare(model(1), model(1), FEEDS)["y"] == (np.inf, 0.0)
+    assert compare(model(1), model(1), FEEDS)["y"] == (np.inf, 0.0, 0)
 
 
 def test_other_outputs_and_no_sample() -> None:

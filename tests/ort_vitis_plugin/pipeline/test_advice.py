@@ -16,7 +16,11 @@ from ort_vitis_plugin.report.report import Report
 from ort_vitis_plugin.request.change import changed_keywords
 from ort_vitis_plugin.testing import graph
 
-pytestmark = pytest.mark.filterwarnings("ignore::ort_vitis_plugin.errors.AccuracyWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ort_vitis_plugin.errors.AccuracyWarning"),
+    # Where the advice is another method, an option of the first one is left in the call, and is told.
+    pytest.mark.filterwarnings("ignore::ort_vitis_plugin.options.options.OptionWarning"),
+]
 RECOVERED = 0.8
 CPU: dict[str, Any] = {"activation_type": QuantType.QUInt8, "extra_options": {"Target": "cpu"}}
 MIN_MAX: dict[str, Any] = {**CPU, "calibrate_method": CalibrationMethod.MinMax}

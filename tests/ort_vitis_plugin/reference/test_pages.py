@@ -51,5 +51,5 @@ def test_a_removed_block_is_stale(checkout: Path) -> None:
 
 def test_docs_of_an_installation_say_what_they_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["docs"], ["docs", "--check"]):
-        assert main([*arguments, "--root", str(tmp_path)]) == 1
+        assert main([*arguments, "--root", str(tmp_path)]) == 2
         assert "is no source checkout" in capsys.readouterr().err

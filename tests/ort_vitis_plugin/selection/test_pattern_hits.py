@@ -13,10 +13,10 @@ from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.cli.main import main
-from ort_vitis_plugin.emission.provenance import forget_facts
 from ort_vitis_plugin.errors import OptionError, UnknownNameError
 from ort_vitis_plugin.report.report import Result
 from ort_vitis_plugin.testing import graph, random_feeds
+from tests.models.serialized import without_provenance
 
 W = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 NET = (
@@ -38,12 +38,6 @@ def quantized(body: str = NET, **request: Any) -> Result:
     result = quantize_static(made, None, [random_feeds(made)], **request)
     assert made.SerializeToString() == before
     return result
-
-
-def without_provenance(model: ModelProto) -> bytes:
-    """The file, which else says how its request was spelt."""
-    forget_facts(model)
-    return model.SerializeToString()
 
 
 def test_names_with_stars_that_exist_are_names() -> None:
