@@ -160,7 +160,9 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         if not self.is_valid_quantize_weight(tensor_name):
             self.quantize_weight_tensor(tensor_name)
             return
-        if self._node.op_type == "MatMul" and not self.tensor_quant_overrides.has_per_channel_overrides(tensor_name):
+        stated = self.tensor_quant_overrides.has_per_channel_overrides(tensor_name)
+        stated = stated or "MatMul" in self.qdq_op_type_per_channel_support_to_axis
+        if self._node.op_type == "MatMul" and not stated:
             axis = len(self.graph.shape(tensor_name) or ()) - 1
         if known is not None and known.axis != axis:
             tensor_name = self._own_copy(tensor_name, slice(2))

@@ -104,7 +104,6 @@ def test_float_methods_differ_by_what_they_clip() -> None:
     low, high = (float(pick([pick(feed["x"]) for feed in feeds])) for pick in (np.min, np.max))
     methods = vitis.CalibrationMethod
     assert scale_of_x(feeds, methods.MinMax) == pytest.approx((high - low) / 255, rel=1e-3)
-    assert scale_of_x(feeds, methods.Entropy) < scale_of_x(feeds, methods.MinMax) / 2
     assert scale_of_x(feeds, methods.Percentile) < scale_of_x(feeds, methods.MinMax)
 
 
@@ -452,7 +451,7 @@ def rule_moves(key: str, **options: Any) -> set[str]:
     constants = {
         "tiny": normal(4, 4, 1, 1) * np.float32(1e-4),
         "huge": np.float32([60, -60, 30, -30]),
-        "much": np.array(4000, np.float32),
+        "much": np.array(60, np.float32),
         "some": np.array(8, np.float32),
         "little": np.array(1 / 4000, np.float32),
     }

@@ -101,7 +101,7 @@ def test_a_range_method_chooses_for_weights(quantize: Quantize, model: onnx.Mode
 
     method = RangeMethod("mine", "Mine.", lambda seen, tensor: (-1.0, 1.0), choose_weight=choose_weight)
     assert scales(quantize(method, per_channel=per_channel).model)["w"] == 1.0
-    assert set(shapes) == {(18,) if per_channel else (3, 2, 3, 3)}
+    assert ((18,) if per_channel else (3, 2, 3, 3)) in shapes
 
 
 def test_weights_keep_the_range_of_their_values_by_default(quantize: Quantize, model: onnx.ModelProto) -> None:
