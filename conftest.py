@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 # Before onnxruntime starts its threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from tests.models.networks import FeedReader
 
 Feed = dict[str, np.ndarray[Any, Any]]
+
+
+def pytest_configure() -> None:
+    """A job in the background starts with interrupts ignored, and so do its children: tests of interrupts need them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
