@@ -24,19 +24,19 @@ def info_verb(out: Output, models: tuple[str, ...]) -> None:
 
 def _described(model: str) -> dict[str, Any]:
     from collections import Counter
-    from pathlib import Path
 
     from onnx import TensorProto
 
     from ort_vitis_plugin.emission.provenance import recorded
     from ort_vitis_plugin.onnx_io.load import load_model
+    from ort_vitis_plugin.onnx_io.two_files import stored_bytes
 
     loaded = load_model(model, data=False)
     constants = {tensor.name for tensor in loaded.graph.initializer}
     ops = Counter(f"{node.domain}::{node.op_type}".removeprefix("::") for node in loaded.graph.node)
     kinds = Counter(TensorProto.DataType.Name(tensor.data_type) for tensor in loaded.graph.initializer)
     return {
-        "bytes": Path(model).stat().st_size,
+        "bytes": stored_bytes(model),
         "producer": f"{loaded.producer_name} {loaded.producer_version}".strip(),
         "opsets": {entry.domain or "ai.onnx": entry.version for entry in loaded.opset_import},
         "inputs": {value.name: _type(value) for value in loaded.graph.input if value.name not in constants},

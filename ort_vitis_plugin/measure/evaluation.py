@@ -18,6 +18,7 @@ from ..errors import CalibrationError, MetricError, OptionError, suggest
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.save import model_size
+from ..onnx_io.two_files import stored_bytes
 from .evaluate import Comparison
 from .top1 import among_best
 
@@ -178,7 +179,7 @@ def checked_score(metric: Callable[[Any], float], session: ort.InferenceSession)
 
 
 def _size(given: ModelProto | str | Path, model: ModelProto) -> int:
-    return Path(given).stat().st_size if isinstance(given, (str, Path)) else model_size(model)
+    return stored_bytes(given) if isinstance(given, (str, Path)) else model_size(model)
 
 
 def _finite(value: float) -> float | None:

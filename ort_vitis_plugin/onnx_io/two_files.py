@@ -160,6 +160,12 @@ def weights_of(path: Path) -> set[str]:
     return {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
 
 
+def stored_bytes(path: str | Path) -> int:
+    """Bytes of a model as it lies there: of its file, and of the data files that its tensors name."""
+    files = {Path(path), *(Path(path).parent / name for name in weights_of(Path(path)))}
+    return sum(file.stat().st_size for file in files)
+
+
 def _sweep(folder: Path, old: set[str], place: Path) -> None:
     """Remove files of weights that no model in the folder names."""
     if not old:

@@ -31,7 +31,7 @@ def quantized(name: str, configuration: str) -> Result:
 
 @cache
 def plain(name: str, configuration: str) -> Result:
-    """Without the corrections of the recipe, which make good a part of what equalization loses."""
+    """Without the corrections of the recipe, which make good more of what rounding lost in one than in the other."""
     asked = configurations.CONFIGURATIONS[configuration]
     options = {**asked["extra_options"], "Recipe": "plain"}
     return quantize_static(networks.network(name), None, networks.reader(name), **{**asked, "extra_options": options})
@@ -81,11 +81,9 @@ def test_equalization_saves_channels_that_differ_by_100_times() -> None:
 
 
 @pytest.mark.parametrize("name", networks.NAMES)
-def test_equalization_that_costs_more_than_half_a_decibel_is_reported(name: str) -> None:
-    with_it, without = plain(name, "NPU, CLE"), plain(name, "NPU")
-    lost = sqnr(without, name) - sqnr(with_it, name)
-    reported = any("equalization lowers" in note for note in with_it.report.notes)
-    assert lost <= 0.5 or reported, f"{lost:.2f} dB lost in silence"
+def test_equalization_costs_at_most_half_a_decibel(name: str) -> None:
+    lost = sqnr(plain(name, "NPU"), name) - sqnr(plain(name, "NPU, CLE"), name)
+    assert lost <= 0.5
 
 
 # ---------------------------------------------------------------------- types

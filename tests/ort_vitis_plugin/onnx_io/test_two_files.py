@@ -13,7 +13,7 @@ import pytest
 
 from ort_vitis_plugin import errors
 from ort_vitis_plugin.onnx_io.save import save_model
-from ort_vitis_plugin.onnx_io.two_files import weights_of
+from ort_vitis_plugin.onnx_io.two_files import stored_bytes, weights_of
 
 Build = Callable[..., onnx.ModelProto]
 
@@ -58,3 +58,13 @@ def test_equal_models_have_equal_files(tmp_path: Path, graph: Build) -> None:
     assert {file.name: file.read_bytes() for file in (tmp_path / "a").iterdir()} == {
         file.name: file.read_bytes() for file in (tmp_path / "b").iterdir()
     }
+
+
+def test_the_size_of_a_model_counts_its_data(tmp_path: Path, graph: Build) -> None:
+    text = "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }"
+    model = graph(text, constants={"w": np.ones((64, 64), np.float32)})
+    for external in (False, True):
+        folder = tmp_path / str(external)
+        folder.mkdir()
+        save_model(model, folder / "q.onnx", external_data=external)
+        assert stored_bytes(folder / "q.onnx") == sum(file.stat().st_size for file in folder.iterdir()) > 64 * 64 * 4
