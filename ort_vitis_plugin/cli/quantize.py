@@ -121,18 +121,16 @@ def _automatic(
         raise OptionError(f"--preset {AUTO} tries configurations of one model on samples; give one model and --data")
     refuse_stream(output)
     options = {key: value for key, value in keywords["extra_options"].items() if key != "Preset"}
-    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
     target = options.pop("Target", TARGET)
     file = _output_of(models[0], output, AUTO, several=False)
     search = {"target": target, "goal": goal, "budget": SHORT_BUDGET, "out": file}
-    return show_search(out, tune(models[0], reader, **search, **{**given, "extra_options": options}), goal)
+    return show_search(out, tune(models[0], reader, **search, **{**keywords, "extra_options": options}), goal)
 
 
 def _quantized(out: Output, model: str, file: Path, reader: Any, keywords: Mapping[str, Any]) -> Result:
     from ort_vitis_plugin.entry.quantize_static import quantize_static
 
-    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
-    result = quantize_static(model, file, reader, **given)
+    result = quantize_static(model, file, reader, **keywords)
     if out.shows:
         result.report.print()
         out.print(f"written: {result.path}")
