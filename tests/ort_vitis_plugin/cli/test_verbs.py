@@ -181,6 +181,24 @@ def test_an_old_script_leaves_nothing_here(folder: Path) -> None:
     assert run("run none.py") == 2
 
 
+def test_info_tells_an_open_size_from_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = onnx.load("digits.onnx")
+    first, *_ = model.graph.input[0].type.tensor_type.shape.dim
+    first.Clear()
+    onnx.save(model, "open.onnx")
+    assert run("info open.onnx") == 0
+    assert "float[?, 1, 8, 8]" in capsys.readouterr().out
+
+
+def test_a_configuration_that_names_its_models_serves_every_verb(folder: Path) -> None:
+    Path("c.toml").write_text('model_input = "none.onnx"\nmodel_output = "none.onnx"\n', encoding="utf-8")
+    assert run("quantize digits.onnx -o q.onnx --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert run("calibrate digits.onnx -o c.npz --data samples.npz --samples 2 --config c.toml") == 0
+    assert run("errors digits.onnx q.onnx --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert run("explain-tensor digits.onnx logits --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert not Path("none.onnx").exists()
+
+
 def test_info_says_how_a_file_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("quantize digits.onnx -o q.onnx --data samples.npz --samples 4 --preset A16W8 --exclude op:Gemm -q") == 0
     assert run("info q.onnx --json q.json") == 0
