@@ -10,11 +10,13 @@ import rich_click as click
 
 from .configuration import configuration_options, keywords_of, said
 from .data_arguments import data_options, data_reader
+from .flag_names import as_typed
 from .gates import MIN_SQNR, below
 from .output import Output
 from .report import need_jinja2, write_page
 from .tune import SHORT_BUDGET, TARGET, refuse_stream, show_search
 from .verb import verb
+from .whole_command import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,7 +105,7 @@ def quantize_verb(
         out.data(reports | {model: {"error": str(error)} for model, error in failed.items()})
         _summary(out, files, done, failed)
     gate = below({f"{model}: {name}": db for model, each in done.items() for name, db in _measured(each)}, min_sqnr)
-    return 2 if failed else gate
+    return max(map(status_of, failed.values()), default=gate)
 
 
 def _automatic(
@@ -171,7 +173,7 @@ def _summary(
     rows = []
     for model, file in files.items():
         if model in failed:
-            rows.append((model, "", "", " ".join(str(failed[model]).split())))
+            rows.append((model, "", "", as_typed(" ".join(str(failed[model]).split()))))
             continue
         report = done[model].report
         worst = f"{min(report.sqnr.values()):.1f} dB" if report.sqnr else ""

@@ -14,6 +14,7 @@ import pytest
 
 from ort_vitis_plugin.cli.main import main, ort_vitis
 from ort_vitis_plugin.demo.export import export_demo
+from ort_vitis_plugin.errors import SelfCheckError
 
 ROOT = Path(__file__).resolve().parents[3]
 VERBS = [name for name, command in ort_vitis.commands.items() if not command.hidden]
@@ -100,6 +101,17 @@ def test_several_models_have_a_summary(folder: Path, capsys: pytest.CaptureFixtu
     assert reports["digits.onnx"]["sqnr"] == reports["second.onnx"]["sqnr"]
     assert "does not exist" in reports["none.onnx"]["error"]
     assert run("quantize digits.onnx second.onnx -o all.onnx") == 2
+
+
+def test_of_several_models_one_that_cannot_be_done_is_status_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "second.onnx").write_bytes((folder / "digits.onnx").read_bytes())
+
+    def fails(*_: object, **__: object) -> None:
+        raise SelfCheckError("it fails")
+
+    monkeypatch.setattr("ort_vitis_plugin.cli.quantize._quantized", fails)
+    assert run("quantize digits.onnx second.onnx -o out -q") == 1
+    assert run("quantize digits.onnx -o out.onnx -q") == 1
 
 
 def test_gates_are_status_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
