@@ -39,6 +39,9 @@ SWITCHES = (
 )
 
 
+NO_KEYWORDS = ("preset", "samples", "model_input", "model_output")
+
+
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Declare the flags."""
     function = shape_options(function)
@@ -115,8 +118,8 @@ def said(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keywords_of(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of quantize_static, without the samples."""
-    keywords = {key: value for key, value in found.items() if key not in ("preset", "samples")}
+    """Keyword arguments of quantize_static, without the samples and the models, which a verb names itself."""
+    keywords = {key: value for key, value in found.items() if key not in NO_KEYWORDS}
     options = keywords.get("extra_options", {})
     preset = {"Preset": found["preset"]} if "preset" in found else {}
     return {**keywords, "extra_options": {**preset, **options}}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import rich_click as click
@@ -56,7 +57,7 @@ def errors_verb(out: Output, model: str, quantized: str, top: int, everything: b
     )
     out.print(LEGEND)
     causes = [row.tensor for row in sorted(rows, key=lambda row: row.contrast)[:PASTED]]
-    out.print(f"to leave the likely causes float: --exclude {' '.join(_quoted(f'tensor:{name}') for name in causes)}")
+    out.print(f"to leave the likely causes float: --exclude {' '.join(quote(f'tensor:{name}') for name in causes)}")
     listed = rows if everything else rows[:top]
     out.data(
         [
@@ -76,7 +77,3 @@ def errors_verb(out: Output, model: str, quantized: str, top: int, everything: b
 
 def _decibels(value: float | None) -> str:
     return "" if value is None else f"{value:.1f} dB"
-
-
-def _quoted(text: str) -> str:
-    return text if text.replace(":", "").replace("_", "").isalnum() else f"'{text}'"

@@ -53,7 +53,8 @@ def _type(value: Any) -> str:
     kind = value.type.tensor_type
     if not value.type.HasField("tensor_type"):
         return value.type.WhichOneof("value") or "?"
-    sizes = ", ".join(dim.dim_param or str(dim.dim_value) for dim in kind.shape.dim)
+    dims = kind.shape.dim
+    sizes = ", ".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
     return f"{TensorProto.DataType.Name(kind.elem_type).lower()}[{sizes}]"
 
 

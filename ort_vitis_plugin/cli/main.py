@@ -15,16 +15,7 @@ from typing import Any
 import rich_click as click
 
 from .. import __version__
-from ..errors import (
-    AttachError,
-    LimitError,
-    MissingPluginError,
-    OutOfMemoryError,
-    PluginError,
-    QuantizationError,
-    SelfCheckError,
-    UnexpectedError,
-)
+from ..errors import QuantizationError
 from . import (
     calibrate,
     catalogue,
@@ -47,11 +38,7 @@ from . import (
 from .completion import completion_verb
 from .flag_names import as_typed
 from .verb import STYLE, Verbs
-from .whole_command import INTERRUPTED
-
-FAILED, WRONG = 1, 2
-# What is no fault of the call; warnings are here where the caller makes errors of them.
-OURS = (SelfCheckError, PluginError, AttachError, OutOfMemoryError, LimitError, UnexpectedError, Warning)
+from .whole_command import INTERRUPTED, WRONG, status_of
 
 PANELS = {
     "Quantize": (
@@ -115,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return WRONG
         except (QuantizationError, Warning) as error:
             _say(as_typed(str(error)))
-            return FAILED if isinstance(error, OURS) and not isinstance(error, MissingPluginError) else WRONG
+            return status_of(error)
         except click.Abort:  # before a verb began
             print("interrupted: nothing was written", file=sys.stderr)
             return INTERRUPTED

@@ -57,7 +57,7 @@ def _readings(text: str, hint: Any) -> Iterable[Any]:
         yield WORDS[text.lower()]
     if text.lower() == "none":
         yield None
-    with contextlib.suppress(ValueError, SyntaxError):
+    with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # what it documents
         yield ast.literal_eval(text)
     yield text
     if kinds & {list, tuple, Sequence}:

@@ -10,11 +10,13 @@ import rich_click as click
 
 from .configuration import configuration_options, keywords_of, said
 from .data_arguments import data_options, data_reader
+from .flag_names import as_typed
 from .gates import MIN_SQNR, below
 from .output import Output
 from .report import need_jinja2, write_page
 from .tune import SHORT_BUDGET, TARGET, refuse_stream, show_search
 from .verb import verb
+from .whole_command import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,7 +105,7 @@ def quantize_verb(
         out.data(reports | {model: {"error": str(error)} for model, error in failed.items()})
         _summary(out, files, done, failed)
     gate = below({f"{model}: {name}": db for model, each in done.items() for name, db in _measured(each)}, min_sqnr)
-    return 2 if failed else gate
+    return max(map(status_of, failed.values()), default=gate)
 
 
 def _automatic(
@@ -121,18 +123,16 @@ def _automatic(
         raise OptionError(f"--preset {AUTO} tries configurations of one model on samples; give one model and --data")
     refuse_stream(output)
     options = {key: value for key, value in keywords["extra_options"].items() if key != "Preset"}
-    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
     target = options.pop("Target", TARGET)
     file = _output_of(models[0], output, AUTO, several=False)
     search = {"target": target, "goal": goal, "budget": SHORT_BUDGET, "out": file}
-    return show_search(out, tune(models[0], reader, **search, **{**given, "extra_options": options}), goal)
+    return show_search(out, tune(models[0], reader, **search, **{**keywords, "extra_options": options}), goal)
 
 
 def _quantized(out: Output, model: str, file: Path, reader: Any, keywords: Mapping[str, Any]) -> Result:
     from ort_vitis_plugin.entry.quantize_static import quantize_static
 
-    given = {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
-    result = quantize_static(model, file, reader, **given)
+    result = quantize_static(model, file, reader, **keywords)
     if out.shows:
         result.report.print()
         out.print(f"written: {result.path}")
@@ -173,7 +173,7 @@ def _summary(
     rows = []
     for model, file in files.items():
         if model in failed:
-            rows.append((model, "", "", " ".join(str(failed[model]).split())))
+            rows.append((model, "", "", as_typed(" ".join(str(failed[model]).split()))))
             continue
         report = done[model].report
         worst = f"{min(report.sqnr.values()):.1f} dB" if report.sqnr else ""

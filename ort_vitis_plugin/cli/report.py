@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def report_verb(out: Output, model: str, output: str, trials: str | None, **flag
     keywords = keywords_of(found)
     rows = [] if trials is None else _rows_of(Path(trials))
     reader = data_reader(flags, found.get("samples"))
-    result = quantize_static(model, None, reader, **_without_files(keywords))
+    result = quantize_static(model, None, reader, **keywords)
     out.data(write_page(out, output, model, result, reader, keywords, rows))
 
 
@@ -76,21 +75,20 @@ def write_page(
     from ort_vitis_plugin.onnx_io.whole_file import write_text
     from ort_vitis_plugin.report.page import page
 
-    data = report_data(model, result, reader, trials, **_without_files(keywords))
+    data = report_data(model, result, reader, trials, **keywords)
     write_text(file, page(data, f"{Path(model).name}, quantized"))
     out.print(f"written: {file}")
     return data
 
 
-def _without_files(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in keywords.items() if key not in ("model_input", "model_output")}
-
-
 def _rows_of(path: Path) -> list[dict[str, Any]]:
     from ort_vitis_plugin.errors import OptionError
+    from ort_vitis_plugin.trials.trial_file import lines_of
 
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        rows = lines_of(path)
+    except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"--trials {str(path)!r} is no file of `ort-vitis tune`: {error}") from error
+    if not rows or "version" not in rows[0]:
+        raise OptionError(f"--trials {str(path)!r} is no file of `ort-vitis tune`: its first line is no head of one")
     return [row for row in rows if "what" in row]

@@ -89,7 +89,7 @@ def tune_verb(
         keep_on_device=keep_on_device,
         types=types,
         out=output,
-        **{key: value for key, value in keywords.items() if key not in ("model_input", "model_output")},
+        **keywords,
     )
     return show_search(out, tuned, goal)
 

@@ -8,10 +8,28 @@ import sys
 from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
+from ..errors import (
+    AttachError,
+    LimitError,
+    MissingPluginError,
+    OutOfMemoryError,
+    PluginError,
+    SelfCheckError,
+    UnexpectedError,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+FAILED, WRONG = 1, 2
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
+# What is no fault of the call; warnings are here where the caller makes errors of them.
+OURS = (SelfCheckError, PluginError, AttachError, OutOfMemoryError, LimitError, UnexpectedError, Warning)
+
+
+def status_of(error: Exception) -> int:
+    """1 where it could not be done, 2 where the call is wrong."""
+    return FAILED if isinstance(error, OURS) and not isinstance(error, MissingPluginError) else WRONG
 
 
 def whole_command(verb: str, given: Mapping[str, Any], work: Callable[[], int]) -> int:

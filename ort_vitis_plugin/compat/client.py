@@ -29,5 +29,9 @@ def environment(names: Sequence[str] = (), base: Mapping[str, str] | None = None
 
 
 def run_client(arguments: Sequence[str], names: Sequence[str] = ()) -> int:
-    """Run ``python ARGUMENTS`` with us imported, in it and in the processes that it starts; returns its exit status."""
-    return subprocess.call([sys.executable, *arguments], env=environment(names))
+    """Run ``python ARGUMENTS`` with us imported, in it and in the processes that it starts; returns its exit status.
+
+    As in a shell, that of a process which signal N ended is 128 + N.
+    """
+    status = subprocess.call([sys.executable, *arguments], env=environment(names))
+    return status if status >= 0 else 128 - status

@@ -59,16 +59,23 @@ def _numbers(labels: Any) -> Iterable[int]:
     if isinstance(labels, (str, Path)):
         return _of_csv(Path(labels))
     flat = list(chain.from_iterable(np.atleast_1d(np.asarray(each)) for each in labels))
-    wrong = next((each for each in flat if int(each) != each), None)
-    if wrong is not None:
-        raise CalibrationError(f"labels are whole numbers from 0 on, not {wrong!r}")
+    wrong = [each for each in flat if not _is_class(each)]
+    if wrong:
+        raise CalibrationError(f"labels are whole numbers from 0 on, not {wrong[0]!r}")
     return [int(each) for each in flat]
+
+
+def _is_class(value: Any) -> bool:
+    try:
+        return bool(int(value) == value)
+    except (ValueError, TypeError, OverflowError):
+        return False
 
 
 def _of_csv(path: Path) -> list[int]:
     try:
         rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines()) if row]
-    except OSError as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CalibrationError(f"the labels {str(path)!r} cannot be read: {error}") from error
     cells = [row[-1].strip() for row in rows]
     if cells and not cells[0].isdecimal():

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from ..custom_ops.qdq_nodes import is_dequantize
 from ..data_readers import RandomDataReader, Samples
 from ..graph import Graph
 from ..measure.layer_errors import layer_errors
+from ..numerics.positions import position_of
 from ..numerics.qtypes import host_qtype
 from ..onnx_io.load import load_model
 from .quantize_static import calibrate, prepared
@@ -101,13 +101,12 @@ def _ranges(codes: Graph) -> dict[str, dict[str, Any]]:
             continue
         least, most = host_qtype(codes.element_type(node.input[2])).limits()
         step, at = float(scale.reshape(())), int(zero.reshape(()))
-        shift = -math.log2(step) if step > 0 else math.nan
         tensor = node.output[0].partition("_DequantizeLinear_Output")[0]
         found[tensor] = {
             "low": (least - at) * step,
             "high": (most - at) * step,
             "scale": step,
-            "position": int(shift) if shift == int(shift) else None,
+            "position": position_of(step),
         }
     return found
 

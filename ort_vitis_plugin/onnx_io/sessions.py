@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-import ctypes
-import sys
+UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
+AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
 
 
 def give_back() -> None:
@@ -29,14 +33,8 @@ def give_back() -> None:
             trim(0)
 
 
-UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
-AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
-AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-
-
 def _register(paths: tuple[str, ...], options: ort.SessionOptions) -> None:
-    options.log_severity_level = 3
+    options.log_severity_level = QUIET
     for path in paths:
         try:
             options.register_custom_ops_library(path)
@@ -74,9 +72,6 @@ def extensions_library() -> str:
             "them with extra_options={'CustomOpLibraries': [path]}"
         ) from error
     return str(get_library_path())
-
-
-WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
 
 
 def session_options(level: ort.GraphOptimizationLevel = FAITHFUL, severity: int = QUIET) -> ort.SessionOptions:

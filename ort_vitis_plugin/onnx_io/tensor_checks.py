@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..errors import LimitError, ModelError
-from .external_weights import is_aside
+from .external_weights import is_aside, tensors, tensors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,23 +29,8 @@ def check_tensors(model: ModelProto) -> None:
         ModelError: one does not, or its values lie in a file that nobody has read.
     """
     bodies = [node for function in model.functions for node in function.node]
-    for tensor in (*_tensors(model.graph), *_of_nodes(bodies)):
+    for tensor in (*tensors(model.graph), *(tensor for node in bodies for tensor in tensors_of(node))):
         _check(tensor)
-
-
-def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
-    yield from graph.initializer
-    yield from _of_nodes(graph.node)
-
-
-def _of_nodes(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
-    for node in nodes:
-        for entry in node.attribute:
-            if entry.HasField("t"):
-                yield entry.t
-            yield from entry.tensors
-            for body in (*((entry.g,) if entry.HasField("g") else ()), *entry.graphs):
-                yield from _tensors(body)
 
 
 def _check(tensor: TensorProto) -> None:

@@ -22,7 +22,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnx import GraphProto, ModelProto, TensorProto
 
 from ..errors import OutputError
-from .external_weights import copy_fields
+from .external_weights import copy_fields, tensors
 from .signals import held_signals
 from .whole_file import (
     Scratch,
@@ -156,8 +156,7 @@ def weights_of(path: Path) -> set[str]:
         model = onnx.load(str(path), load_external_data=False)
     except (OSError, DecodeError, ValueError):
         return set()
-    tensors = (*model.graph.initializer, *_inner_tensors(model.graph))
-    return {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
+    return {entry.value for tensor in tensors(model.graph) for entry in tensor.external_data if entry.key == "location"}
 
 
 def stored_bytes(path: str | Path) -> int:
@@ -167,18 +166,21 @@ def stored_bytes(path: str | Path) -> int:
 
 
 def _sweep(folder: Path, old: set[str], place: Path) -> None:
-    """Remove files of weights that no model in the folder names."""
+    """Remove files of weights that no model in the folder names; a model that cannot be read may name any of them."""
     if not old:
         return
-    for entry in os.scandir(folder):
-        if not entry.name.endswith(".onnx") or entry.name == place.name or not entry.is_file():
+    for path in folder.glob("*.onnx"):
+        if path.name == place.name or not path.is_file():
             continue
-        with (
-            suppress(OSError, ValueError),
-            open(entry.path, "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            old = {name for name in old if content.find(os.fsencode(name)) < 0}
+        try:
+            with (
+                suppress(ValueError),  # an empty file
+                open(path, "rb") as file,
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+            ):
+                old = {name for name in old if content.find(os.fsencode(name)) < 0}
+        except OSError:
+            return
     for name in old:
         if not is_protected(folder / name):
             with suppress(OSError):

@@ -71,21 +71,22 @@ def _reason(settings: Settings, declared: Option) -> str | None:
     return _switched_off(settings, declared)
 
 
+def _owners(settings: Settings, declared: Option) -> list[object]:
+    """The declarations that bring the option."""
+    return [entry.declaration for entry in settings.catalog.entries if declared in declared_options(entry.declaration)]
+
+
 def _targets(settings: Settings, declared: Option) -> set[str]:
     """Targets outside of which nothing reads the option; empty where something does everywhere."""
     if declared.targets:
         return set(declared.targets)
-    owners = [
-        entry.declaration for entry in settings.catalog.entries if declared in declared_options(entry.declaration)
-    ]
+    owners = _owners(settings, declared)
     targets = [None if isinstance(owner, type) else getattr(owner, "target", None) for owner in owners]
     return {target for target in targets if target is not None} if None not in targets else set()
 
 
 def _moves_positions(settings: Settings, declared: Option) -> bool:
-    owners = [
-        entry.declaration for entry in settings.catalog.entries if declared in declared_options(entry.declaration)
-    ]
+    owners = _owners(settings, declared)
     return bool(owners) and all(isinstance(owner, Adjuster) for owner in owners)
 
 

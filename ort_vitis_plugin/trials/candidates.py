@@ -143,7 +143,7 @@ def regions(bench: Bench, best: Configuration) -> Iterator[Candidate]:
         yield Candidate(f"{names[0]} to {names[-1]} float", {"nodes_to_exclude": names})
 
 
-def halves(what: str, names: Sequence[str]) -> Iterator[Candidate]:
+def halves(names: Sequence[str]) -> Iterator[Candidate]:
     """A stretch that helped, cut in two."""
     middle = len(names) // 2
     for part in (list(names[:middle]), list(names[middle:])):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OutputError
+from ..onnx_io.whole_file import write_text
 from .trial import Trial, key_of
 
 if TYPE_CHECKING:
@@ -68,19 +69,17 @@ class TrialFile:
             self._write(self._path, json.dumps(trial.as_dict()))
 
     def _open(self, path: Path) -> None:
-        lines: list[dict[str, Any]] = []
-        if path.exists():
-            lines = [_parsed(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        try:
+            lines = lines_of(path) if path.exists() else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise OutputError(f"{str(path)!r} exists and is no file of trials ({error}); name another") from error
         if lines and lines[0] == self._head:
             self._known = {key_of(row["configuration"]): row for row in lines[1:] if "configuration" in row}
         elif lines and (not lines[0] or "version" not in lines[0]):
             raise OutputError(f"{str(path)!r} exists and is no file of trials; name another")
-        try:
-            # Whole lines alone: the last one may have been broken off.
-            rows = [self._head, *self._known.values()]
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"the trials cannot be written to {str(path)!r}: {error}") from error
+        # Whole lines alone: the last one may have been broken off.
+        rows = [self._head, *self._known.values()]
+        write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
 
     def _write(self, path: Path, line: str) -> None:
         try:
@@ -88,6 +87,11 @@ class TrialFile:
                 file.write(line + "\n")
         except OSError as error:
             raise OutputError(f"the trials cannot be written to {str(path)!r}: {error}") from error
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of trials: its head, then its rows; {} for what is none."""
+    return [_parsed(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _parsed(line: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ..entry.quantize_static import quantize_static
 from ..errors import CalibrationError, OptionError
 from ..measure.evaluation import SQNR
 from ..onnx_io.load import load_model
+from ..onnx_io.whole_file import write_text
 from ..presets.toml_file import toml
 from ..report.progress import Progress
 from ..request.change import OPTIONS, changed_keywords
@@ -155,7 +156,7 @@ def tune(
     readable = data if data is None or Samples(data, source).rewind() else split.all()
     result = quantize_static(model, out, readable, **changed_keywords(best.configuration, QUIET))
     if out is not None:
-        _beside(out, ".toml").write_text(configuration_text(best.configuration), encoding="utf-8")
+        write_text(_beside(out, ".toml"), configuration_text(best.configuration))
     return Tuned(best, search.rows, result, search.reaches(best), search.why_not(), interrupted)
 
 
@@ -261,7 +262,7 @@ class _Search:
             assert isinstance(names, list)
             if len(names) < 2:
                 return
-            found = [type(each)(each.what, changed_keywords({}, each.change)) for each in halves(best.what, names)]
+            found = list(halves(names))
 
     def _try_all(self, candidates: Iterable[Candidate]) -> list[Trial]:
         assert self.best is not None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -34,9 +35,10 @@ def test_readings(text: str, kind: Any, value: object) -> None:
     assert parse_value(text, option(kind)) == value
 
 
-def test_what_is_of_another_type() -> None:
-    with pytest.raises(OptionTypeError, match="Key takes int, not 'x'"):
-        parse_value("x", option(int))
+@pytest.mark.parametrize("text", ["x", "{[1]: 2}"])
+def test_what_is_of_another_type(text: str) -> None:
+    with pytest.raises(OptionTypeError, match=re.escape(f"Key takes int, not {text!r}")):
+        parse_value(text, option(int))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_page_is_drawn_with_trials(folder: Path) -> None:
     trial = {"what": "as asked for", "score": 1.0, "on_device": 2, "size": 3, "failure": ""}
-    Path("t.jsonl").write_text(json.dumps({"version": 1}) + "\n" + json.dumps(trial) + "\n", encoding="utf-8")
+    broken_off = '{"what": "half a li'
+    Path("t.jsonl").write_text("\n".join((json.dumps({"version": 1}), json.dumps(trial), broken_off)), encoding="utf-8")
     command = "report model.onnx -o page.html --data samples.npz --preset ipu_cnn --trials t.jsonl --json out.json"
     assert run(command) == 0
     text = (folder / "page.html").read_text(encoding="utf-8")
@@ -57,11 +58,13 @@ def test_quantize_draws_a_page_beside_its_file(folder: Path) -> None:
         ("quantize model.onnx -o q.onnx --data samples.npz --report nowhere/p.html", "does not exist; create it first"),
         ("quantize model.onnx model.onnx --data samples.npz --report p.html", "draws one model"),
         ("report model.onnx -o page.html --data samples.npz --trials samples.npz", "no file of `ort-vitis tune`"),
+        ("report model.onnx -o page.html --data samples.npz --trials numbers.txt", "no file of `ort-vitis tune`"),
     ],
 )
 def test_what_cannot_be_drawn_is_told_before_work(
     folder: Path, capsys: pytest.CaptureFixture[str], command: str, text: str
 ) -> None:
+    Path("numbers.txt").write_text("5\n6\n", encoding="utf-8")
     assert run(command) == 2
     assert text in capsys.readouterr().err
     assert not (folder / "q.onnx").exists()

@@ -14,6 +14,7 @@ import pytest
 
 from ort_vitis_plugin.cli.main import main, ort_vitis
 from ort_vitis_plugin.demo.export import export_demo
+from ort_vitis_plugin.errors import SelfCheckError
 
 ROOT = Path(__file__).resolve().parents[3]
 VERBS = [name for name, command in ort_vitis.commands.items() if not command.hidden]
@@ -102,6 +103,17 @@ def test_several_models_have_a_summary(folder: Path, capsys: pytest.CaptureFixtu
     assert run("quantize digits.onnx second.onnx -o all.onnx") == 2
 
 
+def test_of_several_models_one_that_cannot_be_done_is_status_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "second.onnx").write_bytes((folder / "digits.onnx").read_bytes())
+
+    def fails(*_: object, **__: object) -> None:
+        raise SelfCheckError("it fails")
+
+    monkeypatch.setattr("ort_vitis_plugin.cli.quantize._quantized", fails)
+    assert run("quantize digits.onnx second.onnx -o out -q") == 1
+    assert run("quantize digits.onnx -o out.onnx -q") == 1
+
+
 def test_gates_are_status_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = "quantize digits.onnx -o q.onnx --data samples.npz --preset ipu_cnn -q"
     assert run(f"{base} --min-sqnr 10") == 0
@@ -179,6 +191,24 @@ def test_an_old_script_leaves_nothing_here(folder: Path) -> None:
     assert run("run old.py") == 1
     assert (sys.argv, list(sys.path), dict(os.environ), list(sys.meta_path)) == before
     assert run("run none.py") == 2
+
+
+def test_info_tells_an_open_size_from_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = onnx.load("digits.onnx")
+    first, *_ = model.graph.input[0].type.tensor_type.shape.dim
+    first.Clear()
+    onnx.save(model, "open.onnx")
+    assert run("info open.onnx") == 0
+    assert "float[?, 1, 8, 8]" in capsys.readouterr().out
+
+
+def test_a_configuration_that_names_its_models_serves_every_verb(folder: Path) -> None:
+    Path("c.toml").write_text('model_input = "none.onnx"\nmodel_output = "none.onnx"\n', encoding="utf-8")
+    assert run("quantize digits.onnx -o q.onnx --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert run("calibrate digits.onnx -o c.npz --data samples.npz --samples 2 --config c.toml") == 0
+    assert run("errors digits.onnx q.onnx --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert run("explain-tensor digits.onnx logits --data samples.npz --samples 2 -q --config c.toml") == 0
+    assert not Path("none.onnx").exists()
 
 
 def test_info_says_how_a_file_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

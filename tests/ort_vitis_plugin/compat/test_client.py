@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ort_vitis_plugin.compat.client import AT_START, environment
+from ort_vitis_plugin.compat.client import AT_START, environment, run_client
 
 CLIENT = """
 import multiprocessing, subprocess, sys
@@ -82,3 +82,8 @@ def test_the_environment_changes_nothing_else() -> None:
 def test_the_exit_status_is_the_scripts(status: int, tmp_path: Path) -> None:
     (tmp_path / "s.py").write_text(textwrap.dedent(f"import sys\nsys.exit({status})"), encoding="utf-8")
     assert ort_vitis("s.py", cwd=tmp_path).returncode == status
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its processes are not ended by signals")
+def test_a_script_that_a_signal_ends_has_the_status_of_a_shell() -> None:
+    assert run_client(["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]) == 128 + 9

@@ -53,7 +53,16 @@ def test_a_csv_file_tells_what_a_list_tells(tmp_path: Path) -> None:
     assert (read.float_score, read.quantized_score) == (listed.float_score, listed.quantized_score)
 
 
+def test_a_file_that_is_no_csv_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(CalibrationError, match="cannot be read"):
+        evaluate(networks.network("digits"), quantized(), digits().evaluation, "top1", file)
+
+
 LABELS = {
+    "words": (["cat"] * ROWS, "whole numbers from 0 on, not"),
+    "no number": ([float("nan")] * ROWS, "whole numbers from 0 on, not"),
     "too few": ([1] * (ROWS - 1), "labels for 39 rows only"),
     "too many": ([1] * (ROWS + 2), "42 labels for 40 rows"),
     "not a class": ([99] * ROWS, "has 10 classes"),

@@ -49,6 +49,33 @@ def test_generations_of_external_data(tmp_path: Path, graph: Build) -> None:
     onnx.load(tmp_path / "kept.onnx")
 
 
+def test_weights_stay_where_a_model_that_may_name_them_cannot_be_read(
+    tmp_path: Path, graph: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "q.onnx"
+    text = "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }"
+    for value in range(2):
+        save_model(graph(text, constants={"w": np.full((64, 64), value, np.float32)}), path, external_data=True)
+    (tmp_path / "unread.onnx").write_bytes(path.read_bytes())
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError("unread.onnx")
+
+    monkeypatch.setattr("ort_vitis_plugin.onnx_io.two_files.mmap.mmap", refused)
+    save_model(graph(text, constants={"w": np.full((64, 64), 2, np.float32)}), path, external_data=True)
+    assert len([name for name in names(tmp_path) if name.endswith(".data")]) == 3
+
+
+def test_values_of_attributes_are_weights_too(tmp_path: Path, graph: Build) -> None:
+    model = graph("t (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> () y = Add(x, c) }")
+    tensor = model.graph.node[0].attribute[0].t
+    tensor.CopyFrom(onnx.TensorProto(name="c", data_type=onnx.TensorProto.FLOAT, dims=[2]))
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="c.data")
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    assert weights_of(tmp_path / "m.onnx") == {"c.data"}
+
+
 def test_equal_models_have_equal_files(tmp_path: Path, graph: Build) -> None:
     text = "t (float[1, 64] x) => (float[1, 64] y) { y = MatMul(x, w) }"
     model = graph(text, constants={"w": np.ones((64, 64), np.float32)})
