@@ -259,7 +259,7 @@ def _is_used(entry: Entry, lineage: Collection[str], used: Collection[object], g
         return declaration.name in lineage
     if any(entry.used is each for each in used):
         return True
-    if isinstance(declaration, (Transform, Adjuster, Fusion, Correction)):
+    if isinstance(declaration, (Transform, LeaveFloat, Adjuster, Fusion, Correction)):
         return declaration.target is None or declaration.target in lineage
     return any(key in given for option in declared_options(declaration) for key in (option.key, *option.aliases))
 
