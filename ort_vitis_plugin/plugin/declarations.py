@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..numerics.qtypes import QType
     from ..plan import Bound, Plan
-    from ..sketch import Sketch
     from .context import Configuration, Context
 
 
@@ -309,8 +308,6 @@ Declaration = (
     | Target
     | Preset
     | Format
-    | RangeMethod
-    | PositionMethod
     | QuantizedType
     | RangeMethod
     | PositionMethod
@@ -436,6 +433,3 @@ def declared_options(declaration: Any) -> Iterator[Option]:
         yield from declaration.options()
     elif getattr(declaration, "option", None) is not None:
         yield declaration.option
-
-
-SketchMap = Mapping[str, "Sketch"]
