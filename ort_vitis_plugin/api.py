@@ -65,11 +65,8 @@ from .plugin.declarations import (
     StaysFloat,
     Target,
     Transform,
-    adjuster,
-    fusion,
-    leave_float,
-    transform,
 )
+from .plugin.decorators import adjuster, fusion, leave_float, transform
 from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures

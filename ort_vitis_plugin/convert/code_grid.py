@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
+from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
+from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.numerics.positions import position_of
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import along, dequantize, quantize
 
-from .qlinear_site import CONTRIB, EIGHT_BITS
+from .qlinear_site import EIGHT_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-PAIR_DOMAINS = (*DEFAULT_DOMAINS, CONTRIB)
 _KNOWN = (*EIGHT_BITS, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32)
 
 
 def is_native_quantize(node: NodeProto | None) -> bool:
     """Whether the node is QuantizeLinear as onnxruntime has it."""
-    return node is not None and node.op_type == "QuantizeLinear" and node.domain in PAIR_DOMAINS
+    return is_native(node, "QuantizeLinear")
 
 
 def is_native_dequantize(node: NodeProto | None) -> bool:
     """Whether the node is DequantizeLinear as onnxruntime has it."""
-    return node is not None and node.op_type == "DequantizeLinear" and node.domain in PAIR_DOMAINS
+    return is_native(node, "DequantizeLinear")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import OURS
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.graph.nodes import MICROSOFT
 
 from .clip_on_codes import clip_codes, merge_equal_quantizers
 from .code_grid import grid_of, is_native_quantize
@@ -25,7 +26,6 @@ from .integer_kernels import exact_config
 from .kept_float import keep_float
 from .known_kernels import is_shift, raise_opset, take_contrib_names, take_known_names, take_standard_names
 from .product_biases import widen_biases
-from .qlinear_site import CONTRIB
 from .skipped_subgraphs import skip_blocks, skip_bodies
 from .stored_weights import fold_codes, store_float_weights, store_rounded
 from .unsigned_codes import own_codes, unsigned_codes, widen_codes
@@ -117,9 +117,9 @@ def evaluation_twin(model: ModelProto) -> Twin:
     _note_the_rest(graph)
     skip_blocks(graph)
     skip_bodies(graph, lambda node: (node.domain, node.op_type) in OURS)
-    uses_contrib = any(node.domain == CONTRIB for node in graph)
-    if uses_contrib and all(entry.domain != CONTRIB for entry in graph.model.opset_import):
-        graph.model.opset_import.append(helper.make_opsetid(CONTRIB, 1))
+    uses_contrib = any(node.domain == MICROSOFT for node in graph)
+    if uses_contrib and all(entry.domain != MICROSOFT for entry in graph.model.opset_import):
+        graph.model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
     return Twin(
         finished(graph, None),
         {key: value for key, value in rewritten.items() if value},

@@ -12,8 +12,9 @@ import onnxruntime
 from onnx import ModelProto, helper, numpy_helper
 from onnxruntime import GraphOptimizationLevel, SessionOptions
 
+from ort_vitis_plugin.graph.nodes import MICROSOFT
+
 from .code_grid import Grid
-from .qlinear_site import CONTRIB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ def code_model(
     ends = [helper.make_tensor_value_info(name, grid.element_type, [None]) for name, grid in ((X, x), (Y, y))]
     initializers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     graph = helper.make_graph(list(nodes), "codes", ends[:1], ends[1:], initializers)
-    opsets = [helper.make_opsetid("", min(opset, _OPSET)), helper.make_opsetid(CONTRIB, 1)]
+    opsets = [helper.make_opsetid("", min(opset, _OPSET)), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 

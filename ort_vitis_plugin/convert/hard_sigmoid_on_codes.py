@@ -14,10 +14,10 @@ import numpy as np
 from onnx import helper
 
 from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph.nodes import MICROSOFT
 
 from .code_grid import Grid, grid_behind, grid_of, is_native_quantize
 from .every_code import X, Y, agree, between_pairs, code_model
-from .qlinear_site import CONTRIB
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def _is_exact(chain: _Chain, constants: dict[str, NDArray[Any]], opset: int) -> 
 def _nodes(x: str, total: str, y: str) -> list[NodeProto]:
     names = [x, "slope", "x_zero", "one", "offset", "nothing", "y_scale", "y_zero"]
     return [
-        helper.make_node("QLinearAdd", names, [total], domain=CONTRIB),
+        helper.make_node("QLinearAdd", names, [total], domain=MICROSOFT),
         helper.make_node("Clip", [total, "low", "high"], [y]),
     ]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, OURS, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, walk
+from ort_vitis_plugin.graph.nodes import MICROSOFT
 from ort_vitis_plugin.numerics.positions import position_of
 
 from .code_grid import is_native_dequantize, is_native_quantize
-from .qlinear_site import CONTRIB
 from .vitis_qdq import EIGHT_BITS, SIXTEEN_BITS, code_type, standardize
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def take_contrib_names(graph: Graph) -> int:
             continue
         has_one_scale = graph.static_shape(node.input[1]) in ((), (1,))
         if has_one_scale and code_type(graph, node, quantizes=quantizes) in SIXTEEN_BITS:
-            node.op_type, node.domain = "QuantizeLinear" if quantizes else "DequantizeLinear", CONTRIB
+            node.op_type, node.domain = "QuantizeLinear" if quantizes else "DequantizeLinear", MICROSOFT
             del node.attribute[:]
             count += 1
     return count
@@ -78,7 +78,7 @@ def take_known_names(graph: Graph) -> int:
     if graph.opset <= _NEWEST_PAIRS:
         return 0
     for node in nodes:
-        node.domain = CONTRIB
+        node.domain = MICROSOFT
         for index in reversed(range(len(node.attribute))):
             if node.attribute[index].name != "axis":
                 del node.attribute[index]

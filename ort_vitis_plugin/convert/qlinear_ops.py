@@ -12,11 +12,12 @@ import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
+from ort_vitis_plugin.graph.nodes import MICROSOFT
 from ort_vitis_plugin.graph.op_sets import MOVES
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, quantize
 
-from .qlinear_site import CONTRIB, EIGHT_BITS, NO_BIAS, Site, Writer, Written, activations, bias, weighted
+from .qlinear_site import EIGHT_BITS, NO_BIAS, Site, Writer, Written, activations, bias, weighted
 
 # ---------------------------------------------------------------------- products
 
@@ -56,7 +57,7 @@ def gemm(site: Site) -> Written | str:
         c = bias(site, a.scale.astype(np.float64) * b.scale * (alpha / beta)) if beta else None
     if c is None:
         return NO_BIAS
-    return Written("QGemm", [*a.triple, *b.triple, c, y.scale_name, y.zero_name], CONTRIB, dropped=("beta",))
+    return Written("QGemm", [*a.triple, *b.triple, c, y.scale_name, y.zero_name], MICROSOFT, dropped=("beta",))
 
 
 # ---------------------------------------------------------------------- one or two operands
@@ -68,7 +69,7 @@ def _unary(op_type: str, **attributes: Any) -> Writer:
         if isinstance(ends, str):
             return ends
         (x,), y = ends
-        return Written(op_type, [*x.triple, y.scale_name, y.zero_name], CONTRIB, attributes)
+        return Written(op_type, [*x.triple, y.scale_name, y.zero_name], MICROSOFT, attributes)
 
     return write
 
@@ -79,7 +80,7 @@ def _binary(op_type: str) -> Writer:
         if isinstance(ends, str):
             return ends
         (a, b), y = ends
-        return Written(op_type, [*a.triple, *b.triple, y.scale_name, y.zero_name], CONTRIB)
+        return Written(op_type, [*a.triple, *b.triple, y.scale_name, y.zero_name], MICROSOFT)
 
     return write
 
@@ -100,7 +101,7 @@ def average_pool(site: Site) -> Written | str:
     if any(step != 1 for step in attribute(site.node, "dilations", ())):
         return "QLinearAveragePool knows no dilations"
     write = _unary("QLinearAveragePool")(site)
-    return write if isinstance(write, str) else Written(write.op_type, write.inputs, CONTRIB, dropped=("dilations",))
+    return write if isinstance(write, str) else Written(write.op_type, write.inputs, MICROSOFT, dropped=("dilations",))
 
 
 def concat(site: Site) -> Written | str:
@@ -111,7 +112,7 @@ def concat(site: Site) -> Written | str:
     if isinstance(ends, str):
         return ends
     parts, y = ends
-    return Written("QLinearConcat", [y.scale_name, y.zero_name, *(n for part in parts for n in part.triple)], CONTRIB)
+    return Written("QLinearConcat", [y.scale_name, y.zero_name, *(n for part in parts for n in part.triple)], MICROSOFT)
 
 
 def where(site: Site) -> Written | str:
@@ -120,7 +121,7 @@ def where(site: Site) -> Written | str:
     if isinstance(ends, str):
         return ends
     (a, b), y = ends
-    return Written("QLinearWhere", [site.node.input[0], *a.triple, *b.triple, y.scale_name, y.zero_name], CONTRIB)
+    return Written("QLinearWhere", [site.node.input[0], *a.triple, *b.triple, y.scale_name, y.zero_name], MICROSOFT)
 
 
 # ---------------------------------------------------------------------- codes that only move

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.graph import Graph
 
-CONTRIB = "com.microsoft"
 EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 # x * w is computed in float32 by whoever wrote the model: it differs from ours by its rounding.
 SCALE_TOLERANCE = 1e-5

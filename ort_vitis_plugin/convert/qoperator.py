@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper
 
+from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
+from ort_vitis_plugin.graph.nodes import MICROSOFT
 
 from .clip_on_codes import clip_codes
-from .code_grid import PAIR_DOMAINS
 from .finer_biases import floor_biases
 from .product_biases import widen_biases
 from .qlinear_ops import WRITERS
-from .qlinear_site import CONTRIB, EIGHT_BITS, Codes, Site, Written
+from .qlinear_site import EIGHT_BITS, Codes, Site, Written
 from .skipped_subgraphs import skip_blocks
 from .stored_weights import fold_codes
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
     from ort_vitis_plugin.graph import Skip
-
-
-def _is(node: NodeProto | None, op_type: str) -> bool:
-    return node is not None and node.op_type == op_type and node.domain in PAIR_DOMAINS
 
 
 class Converter:
@@ -65,12 +62,16 @@ class Converter:
     def _dequantized(self, tensor: str) -> Codes | None:
         """The codes behind a dequantize node, or None."""
         node = self.graph.producer(tensor)
-        return self._codes(node, node.input[0]) if node is not None and _is(node, "DequantizeLinear") else None
+        return self._codes(node, node.input[0]) if node is not None and is_native(node, "DequantizeLinear") else None
 
     def _quantized(self, tensor: str) -> Codes | None:
         """The codes that all readers of a tensor turn it into, or None."""
         readers = self.graph.consumers(tensor)
-        if not readers or tensor in self.graph.outputs or not all(_is(reader, "QuantizeLinear") for reader in readers):
+        if (
+            not readers
+            or tensor in self.graph.outputs
+            or not all(is_native(reader, "QuantizeLinear") for reader in readers)
+        ):
             return None
         found = [self._codes(reader, reader.output[0]) for reader in readers]
         first = found[0]
@@ -145,14 +146,16 @@ class Converter:
 
     def _name(self, tensor: str, codes: str) -> str:
         """``t_quantized`` for the codes of t, where t is the graph output if they become one."""
-        ends = [reader.output[0] for reader in self.graph.consumers(codes) if _is(reader, "DequantizeLinear")]
+        ends = [reader.output[0] for reader in self.graph.consumers(codes) if is_native(reader, "DequantizeLinear")]
         whole = next((end for end in ends if end in self.graph.outputs), tensor)
         return self.graph.unique(f"{whole}_quantized")
 
     def _clear(self, node: NodeProto) -> None:
         """Halves of pairs that nobody reads go; codes that stay are named after their tensor."""
         graph = self.graph
-        if id(node) not in graph.nodes or not (_is(node, "QuantizeLinear") or _is(node, "DequantizeLinear")):
+        if id(node) not in graph.nodes or not (
+            is_native(node, "QuantizeLinear") or is_native(node, "DequantizeLinear")
+        ):
             return
         target = node.output[0]
         if target in graph.outputs:
@@ -183,9 +186,9 @@ def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> Mode
     Converter(graph).convert()
     skip_blocks(graph)
     result = graph.to_model()
-    is_used = any(node.domain == CONTRIB for node in result.graph.node)
-    if is_used and all(entry.domain != CONTRIB for entry in result.opset_import):
-        result.opset_import.append(helper.make_opsetid(CONTRIB, 1))
+    is_used = any(node.domain == MICROSOFT for node in result.graph.node)
+    if is_used and all(entry.domain != MICROSOFT for entry in result.opset_import):
+        result.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
     if skips is not None:
         skips.extend(graph.skips)
     return result

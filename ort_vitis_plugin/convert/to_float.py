@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops
-from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.put_functions import drop_unused_domains
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ort_vitis_plugin.emission import clip_metadata, provenance
 from ort_vitis_plugin.foreign import public
@@ -185,10 +185,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     clip_metadata.forget(result)
     provenance.forget_facts(result)
     define_ops(result)
-    used = {node.domain for node in result.graph.node} | {function.domain for function in result.functions}
-    for index in reversed(range(len(result.opset_import))):
-        if result.opset_import[index].domain in {VAI_DOMAIN, QUARK_DOMAIN, CONTRIB_DOMAIN} - used:
-            del result.opset_import[index]
+    drop_unused_domains(result)
     if skips is not None:
         skips.extend(graph.skips)
     return result

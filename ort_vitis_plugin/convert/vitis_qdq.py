@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper
 
-from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, QUANTIZE, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.functions import add_functions
 from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
+from ort_vitis_plugin.custom_ops.put_functions import drop_unused_domains
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
@@ -106,10 +107,7 @@ def finished(graph: Graph, skips: list[Skip] | None) -> ModelProto:
     """The model with the functions and domains that its Vitis nodes need, and no others."""
     model = graph.to_model()
     add_functions(model)
-    used = {node.domain for node in model.graph.node} | {function.domain for function in model.functions}
-    for index in reversed(range(len(model.opset_import))):
-        if model.opset_import[index].domain in {VAI_DOMAIN, CONTRIB_DOMAIN, "com.amd.quark"} - used:
-            del model.opset_import[index]
+    drop_unused_domains(model)
     if skips is not None:
         skips.extend(graph.skips)
     return model

@@ -6,17 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.custom_ops.domains import BLOCK_PAIRS, DEQUANTIZE, FIX_NEURON, QUANTIZE
-from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
+from ort_vitis_plugin.graph.nodes import ORT_DOMAINS
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-MICROSOFT = "com.microsoft"
 
-
-def is_native(node: NodeProto, op_type: str) -> bool:
+def is_native(node: NodeProto | None, op_type: str) -> bool:
     """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21)."""
-    return node.op_type == op_type and node.domain in (*DEFAULT_DOMAINS, MICROSOFT)
+    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS
 
 
 def is_quantize(node: NodeProto) -> bool:

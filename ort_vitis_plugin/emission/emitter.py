@@ -188,11 +188,9 @@ class Emitter:
 
     def _int32_bias(self, planned: TensorPlan, derived: Int32Bias) -> None:
         """Its scale is x * w * beta, as these are now."""
-        array = self.graph.array(planned.name)
-        x, w = self.plan.read_by(derived.node, derived.x), self.plan.of(derived.w)
-        if array is None or x is None or w is None:
+        array, scale = self.graph.array(planned.name), self.plan.product_scale(derived)
+        if array is None or scale is None:
             return
-        scale = np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * derived.beta
         if scale.ndim == 1:
             rows = by_channel(array, scale.size)
             if array.ndim == 1 and rows.ndim == 2:

@@ -3,12 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
-
 # What is put behind a tensor's name.
 GENERATED_SUFFIXES = (
     "_scale",

@@ -14,6 +14,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..errors import ModelError
+from ..graph.nodes import MICROSOFT
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
 from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 # 1.32 takes the 0 for the least code: it drops a Relu before the pair, and does not load a Clip.
 FLOAT8_OPSET = 21
 # Their DequantizeLinear may leave the zero point out.
-ONNX_DOMAINS = ("", "com.microsoft")
+ONNX_DOMAINS = ("", MICROSOFT)
 # Suffix of the pair of those readers that take a tensor in another type: it has parameters of its own.
 CONVERT = "_convert"
 
@@ -137,8 +138,8 @@ class PairWriter:
         if kind.scaling is Scaling.LINEAR:
             return ""
         if self.settings.options[OrtOptions].use_qdq_contrib_ops or not has_native_pairs(self.opset):
-            return "com.microsoft"
-        return "com.microsoft" if kind.bits not in (8, 32) and self.opset < 21 else ""
+            return MICROSOFT
+        return MICROSOFT if kind.bits not in (8, 32) and self.opset < 21 else ""
 
     def operator(self, kind: QType, *, dequantize: bool) -> str:
         """The op type of one half of a pair."""

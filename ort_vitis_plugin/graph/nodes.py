@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from onnx import NodeProto, helper, numpy_helper
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
+MICROSOFT = "com.microsoft"  # onnxruntime's own operators, and its twins of ONNX's
+ORT_DOMAINS = (*DEFAULT_DOMAINS, MICROSOFT)
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:

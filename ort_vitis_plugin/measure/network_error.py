@@ -77,7 +77,7 @@ def network_error(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> Networ
 
 
 def _has_parts(f: NDArray[Any]) -> bool:
-    return f.ndim >= 3 and f.shape[-1] <= MOST_PARTS and f.size // f.shape[-1] >= FEWEST_ROWS and f.ndim == 3
+    return f.ndim == 3 and f.shape[-1] <= MOST_PARTS and f.size // f.shape[-1] >= FEWEST_ROWS
 
 
 def _errors(f: NDArray[np.float64], q: NDArray[np.float64], *, splits: bool) -> list[float]:

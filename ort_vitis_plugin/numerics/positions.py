@@ -4,10 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 # Steps stay normal float32 numbers whose reciprocals are normal too.
 MIN_POSITION, MAX_POSITION = -126, 126

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..calibration.channel_squares import Channels
+from ..onnx_io.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,24 +41,21 @@ def companion_of(ranges: Path) -> Path:
 
 
 def write_companion(ranges: Path, settings: Settings, found: Companion) -> None:
-    """One file, whole or not at all."""
+    """One file, whole or not at all.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
     arrays = {f"energy_{at}": array for at, array in enumerate(found.energies.values())}
     arrays |= {f"constant_{at}": array for at, array in enumerate(found.constants.values())}
     names = {"channels": [astuple(channels) for channels in found.energies], "constants": list(found.constants)}
-    target = companion_of(ranges)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(
-                file,
-                digest=np.array(_digest(ranges, settings)),
-                names=np.array(json.dumps(names)),
-                **arrays,  # type: ignore[arg-type]
-            )
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(companion_of(ranges)) as file:
+        np.savez(
+            file,
+            digest=np.array(_digest(ranges, settings)),
+            names=np.array(json.dumps(names)),
+            **arrays,  # type: ignore[arg-type]
+        )
 
 
 def read_companion(ranges: Path, settings: Settings) -> Companion | None:

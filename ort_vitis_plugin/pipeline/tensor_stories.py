@@ -91,10 +91,8 @@ def _origin(call: Call, plan: Plan, marks: Marks, planned: TensorPlan) -> str:
 
 def _bias_scale(plan: Plan, planned: TensorPlan) -> NDArray[np.float64]:
     assert planned.derived is not None
-    x, w = plan.of(planned.derived.x), plan.of(planned.derived.w)
-    if x is None or w is None:
-        return np.asarray(planned.scale, np.float64)
-    return np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * planned.derived.beta
+    scale = plan.product_scale(planned.derived)
+    return np.asarray(planned.scale, np.float64) if scale is None else scale
 
 
 def _error(call: Call, plan: Plan, planned: TensorPlan, owner: TensorPlan) -> float | None:

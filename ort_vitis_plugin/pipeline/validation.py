@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
+from ..graph.weighted_inputs import WEIGHTED
 from ..numerics.qtypes import Scaling
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_float8_pairs, has_native_pairs
@@ -37,7 +38,6 @@ OF_SCALES = (
     "ActivationRestrictedAsymmetric",
     "MinimumRealRange",
 )
-WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def check_request(settings: Settings) -> None:

@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
 
 
 def int32_bias_scale(bias: NDArray[Any], scale: NDArray[np.float64]) -> NDArray[np.float64]:

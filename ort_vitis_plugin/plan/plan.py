@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .bounds import Bound, Position
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import NodeProto
 
     from ..graph import Graph
-    from .tensor import TensorPlan
+    from .tensor import Int32Bias, TensorPlan
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,13 @@ class Plan:
         """The parameters in which the node called ``reader`` reads ``tensor``."""
         own = self.tensors.get(tensor)
         return None if own is None else own.converted_for(reader) or self.of(tensor)
+
+    def product_scale(self, bias: Int32Bias) -> NDArray[np.float64] | None:
+        """The scale x * w * beta of an int32 bias, as its node reads x; None where an operand has none."""
+        x, w = self.read_by(bias.node, bias.x), self.of(bias.w)
+        if x is None or w is None:
+            return None
+        return np.asarray(x.scale, np.float64) * np.asarray(w.scale, np.float64) * bias.beta
 
     def position(self, tensor: str) -> Position:
         """The position of a tensor as a term of a rule."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,6 @@ def change_constant(plan: Plan, name: str, values: NDArray[Any], context: Contex
         return
     sketch = Sketch()
     sketch.add(new)
-    planned.curve = ErrorCurve(sketch, planned.kind, planned.curve.limits, planned.curve.symmetric, new)
+    planned.curve = replace(planned.curve, sketch=sketch, values=new, exact={}, _known={})
     if planned.role is Role.BIAS:
         planned.move(context.method.position_of(planned.curve, TensorFacts(name, Role.BIAS, context, values=new)))

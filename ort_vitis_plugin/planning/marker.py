@@ -20,6 +20,7 @@ from onnxruntime.quantization.quant_utils import add_infer_metadata
 from onnxruntime.quantization.registry import QDQRegistry
 
 from ..errors import OptionError, UnsupportedError
+from ..graph.nodes import ORT_DOMAINS
 from ..options.ort_options import OrtOptions
 from ..plan import Int32Bias, Role
 from ..plan.marks import Marks, TensorMark
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
-DOMAINS = ("", "ai.onnx", "com.microsoft")
 PER_TENSOR = "{weight} has one scale: onnxruntime runs no list of them at that operand of {node}"
 PAIR = ("QuantizeLinear", "DequantizeLinear")
 
@@ -92,7 +92,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
     # ------------------------------------------------------------------ marking, as onnxruntime's handlers call it
 
     def should_quantize_node(self, node: NodeProto) -> bool:
-        if node.domain not in DOMAINS or node.name in self.graph.device_nodes:
+        if node.domain not in ORT_DOMAINS or node.name in self.graph.device_nodes:
             return False
         if node.op_type in PAIR:
             return False

@@ -41,6 +41,7 @@ from .methods import Method
 
 D = TypeVar("D")
 Named = TypeVar("Named", bound=Target | Preset)
+OfTarget = TypeVar("OfTarget", bound=Transform | LeaveFloat | Adjuster | Fusion | Correction)
 
 
 class Catalog:
@@ -128,21 +129,21 @@ class Catalog:
         Ordered: as declared, then by before= and after=.
         """
         declared: list[Transform | LeaveFloat] = self._all((Transform, LeaveFloat))
-        return _ordered([s for s in declared if s.stage is stage and (s.target is None or s.target in lineage)])
+        return _ordered([step for step in _of_lineage(declared, lineage) if step.stage is stage])
 
     def leave_float(self, lineage: list[str]) -> list[LeaveFloat]:
         """Rules on what stays float, of all stages."""
-        return [rule for rule in self.all(LeaveFloat) if rule.target is None or rule.target in lineage]
+        return _of_lineage(self.all(LeaveFloat), lineage)
 
     def adjusters(self, lineage: list[str]) -> list[Adjuster]:
-        return [rule for rule in self.all(Adjuster) if rule.target is None or rule.target in lineage]
+        return _of_lineage(self.all(Adjuster), lineage)
 
     def corrections(self, lineage: list[str]) -> list[Correction]:
         """Corrections that hold for the target, in the order in which they are declared."""
-        return [each for each in self.all(Correction) if each.target is None or each.target in lineage]
+        return _of_lineage(self.all(Correction), lineage)
 
     def fusions(self, lineage: list[str]) -> list[Fusion]:
-        return [pair for pair in self.all(Fusion) if pair.target is None or pair.target in lineage]
+        return _of_lineage(self.all(Fusion), lineage)
 
     def model_transforms(self) -> list[ModelTransform]:
         """Rewrites of the whole model that come before anything else."""
@@ -253,14 +254,19 @@ def _called(name: str, declared: Sequence[Named]) -> Named | None:
     return None
 
 
+def _of_lineage(declared: Iterable[OfTarget], lineage: Collection[str]) -> list[OfTarget]:
+    """Those that hold for every target, or for one of these."""
+    return [each for each in declared if each.target is None or each.target in lineage]
+
+
 def _is_used(entry: Entry, lineage: Collection[str], used: Collection[object], given: Collection[str]) -> bool:
     declaration = entry.declaration
     if isinstance(declaration, Target):
         return declaration.name in lineage
     if any(entry.used is each for each in used):
         return True
-    if isinstance(declaration, (Transform, Adjuster, Fusion, Correction)):
-        return declaration.target is None or declaration.target in lineage
+    if isinstance(declaration, (Transform, LeaveFloat, Adjuster, Fusion, Correction)):
+        return bool(_of_lineage([declaration], lineage))
     return any(key in given for option in declared_options(declaration) for key in (option.key, *option.aliases))
 
 

@@ -15,7 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from ..errors import suggest
 from ..options.options import Option, resolve
 from ..options.request import PRESET_ARGUMENTS
-from .declarations import OpQuantizer, Preset, Target, Transform, declared_options
+from .declarations import LeaveFloat, OpQuantizer, Preset, Target, Transform, declared_options
 
 if TYPE_CHECKING:
     from .entries import Entry
@@ -43,7 +43,7 @@ def names_of(entries: Iterable[Entry], blocked: Iterable[Entry]) -> Names:
         options.update((option.key, option) for option in declared_options(declaration))
         if isinstance(declaration, Target):
             targets.add(declaration.name)
-        elif isinstance(declaration, Transform):
+        elif isinstance(declaration, (Transform, LeaveFloat)):
             steps.add(declaration.key)
         elif isinstance(declaration, OpQuantizer) and not entry.is_foreign:
             op_types.add(declaration.op_type)

@@ -21,8 +21,8 @@ from ..plugin.declarations import (
     QuantizedType,
     Stage,
     Target,
-    documentation,
 )
+from ..plugin.decorators import documentation
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method

@@ -82,7 +82,6 @@ ELSEWHERE = {
     "onnx_io/model_hash.py": "ort_vitis_plugin/request/test_provenance_facts.py",
     "pipeline/held_out.py": "ort_vitis_plugin/pipeline/test_recipe.py",
     "pipeline/written_plan.py": "plugins/ort_vitis_finetune/test_finetune_plan.py",
-    "planning/changed_constants.py": "plugins/ort_vitis_finetune/test_bias_correction.py",
     "presets/samples_settings.py": "ort_vitis_plugin/presets/test_toml_file.py",
     "report/verdict.py": "ort_vitis_plugin/measure/test_verdict.py",
     "request/change.py": "ort_vitis_plugin/pipeline/test_advice.py",

@@ -42,6 +42,13 @@ def test_the_next_call_needs_no_samples_and_gives_the_same_bytes(tmp_path: Path)
     assert second.model.SerializeToString() == first.model.SerializeToString()
 
 
+def test_who_may_read_the_ranges_may_read_their_companion(tmp_path: Path) -> None:
+    path = tmp_path / "ranges.json"
+    call(path)
+    assert companion_of(path).stat().st_mode == path.stat().st_mode
+    assert sorted(tmp_path.iterdir()) == [path, companion_of(path)]
+
+
 @pytest.mark.parametrize("damage", ["gone", "of other ranges", "of another call"])
 def test_without_its_companion_weights_are_the_methods_and_the_report_says_so(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "ranges.json"

@@ -117,6 +117,15 @@ def test_a_bias_has_the_scale_of_the_product() -> None:
     assert found.error == pytest.approx(ratio(BIAS, np.rint(BIAS / scale) * scale), rel=1e-6)
 
 
+def test_a_bias_has_the_scale_in_which_its_node_reads_the_data() -> None:
+    wide = {"quant_type": QuantType.QUInt16, "convert": {"quant_type": QuantType.QUInt8, "recv_nodes": {"conv"}}}
+    options = {**EXPLAINED, "TensorQuantOverrides": {"x": [wide]}}
+    result = ort_vitis_plugin.quantize_static(model(), None, list(SAMPLES), extra_options=options, **CPU)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer}
+    (written,) = (node for node in result.model.graph.node if node.input[:1] == ["b_quantized"])
+    assert result.report.tensors["b"].scale == pytest.approx(constants[written.input[1]].ravel(), rel=1e-6)
+
+
 def test_a_fused_tensor_says_what_fused_it() -> None:
     found = stories({"Preset": "ipu_cnn"})["h"]
     assert found.type == ""

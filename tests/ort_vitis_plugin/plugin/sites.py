@@ -74,6 +74,11 @@ TYPOS = {
         'def rule(g):\n    """R."""\n    return 0\n',
         "before names 'FoldBatchNrm', which is no step; did you mean FoldBatchNorm?",
     ),
+    "order after what leaves nodes float": (
+        '@leave_float("MineRule", stage=Stage.PREPARE, target="board", after=("FoldBatchNrm",))\n'
+        'def rule(g, c):\n    """R."""\n    return StaysFloat()\n',
+        "after names 'FoldBatchNrm', which is no step; did you mean FoldBatchNorm?",
+    ),
     "switch": (
         '@adjuster("MineRule", ops=("Conv",), target="board", needs="IPULimitationChek")\n'
         'def rule(plan, node):\n    """R."""\n    yield\n',

@@ -38,3 +38,15 @@ def test_new_op_types_are_none() -> None:
     names = Names(frozenset(), frozenset(), {})
     ops = frozenset({"QAttention", "FusedConv", "MyNewOp", "QuickGelu", "FixNeuron"})
     assert list(flaws_of(Fusion("Key", "Doc.", ops, ops, lambda graph, one, other: True), names)) == []
+
+
+def test_rules_on_what_stays_float_are_steps() -> None:
+    from ort_vitis_plugin.api import LeaveFloat, Stage, StaysFloat, Transform
+    from ort_vitis_plugin.plugin.entries import Entry
+    from ort_vitis_plugin.plugin.flaws import flaws_of, names_of
+
+    rule = LeaveFloat("FloatSpectrums", "Doc.", Stage.PREPARE, lambda graph, context: StaysFloat())
+    near = Transform("FloatSpectrum", "Doc.", Stage.PREPARE, lambda graph: 0)
+    behind = Transform("Behind", "Doc.", Stage.PREPARE, lambda graph: 0, after=("FloatSpectrums",))
+    names = names_of([Entry(each, "mine") for each in (rule, near, behind)], [])
+    assert list(flaws_of(behind, names)) == []

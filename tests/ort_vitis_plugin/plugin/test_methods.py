@@ -100,8 +100,10 @@ def test_a_range_method_chooses_for_weights(quantize: Quantize, model: onnx.Mode
         return -127.0, 127.0
 
     method = RangeMethod("mine", "Mine.", lambda seen, tensor: (-1.0, 1.0), choose_weight=choose_weight)
-    assert scales(quantize(method, per_channel=per_channel).model)["w"] == 1.0
-    assert ((18,) if per_channel else (3, 2, 3, 3)) in shapes
+    # So wide a range ruins the model, and the advice of the self-check would try it per channel, and with other steps.
+    found = scales(quantize(method, per_channel=per_channel, extra_options={"SelfCheck": False}).model)
+    assert found["w"] == 1.0
+    assert shapes == ([(18,)] * 3 if per_channel else [(3, 2, 3, 3)])
 
 
 def test_weights_keep_the_range_of_their_values_by_default(quantize: Quantize, model: onnx.ModelProto) -> None:
