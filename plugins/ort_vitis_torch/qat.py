@@ -22,7 +22,7 @@ from . import host_calls
 from .config import QuantConfig, configured
 from .conv_bn import ConvBN, pairs
 from .errors import ExportError, MismatchError, RefusedError, StageError
-from .exported import Exported, Exporter, export, unwrapped
+from .exported import Exported, Exporter, export, unwrapped, watched_call
 from .fake import TQT
 from .modules import GraphModel, slot_of
 from .narrow import limited, narrowed
@@ -275,18 +275,6 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
 def _reused(module: nn.Module, arguments: tuple[Any, ...]) -> list[str]:
     """Modules with parameters that one call of the whole calls more than once."""
     calls: Counter[str] = Counter()
-    hooks = [
-        part.register_forward_hook(lambda *_, name=name: calls.update([name]))
-        for name, part in module.named_modules()
-        if name and any(True for _ in part.parameters(recurse=False))
-    ]
-    was_training = module.training
-    try:
-        module.eval()
-        with torch.no_grad():
-            module(*arguments)
-    finally:
-        module.train(was_training)
-        for hook in hooks:
-            hook.remove()
-    return [name for name, count in calls.items() if count > 1]
+    watched_call(module, arguments, lambda name: calls.update([name]))
+    parts = dict(module.named_modules())
+    return [name for name, count in calls.items() if count > 1 and [*parts[name].parameters(recurse=False)]]
