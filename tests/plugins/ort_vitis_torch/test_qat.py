@@ -117,9 +117,10 @@ def test_training_may_start_at_calibrated_positions(tmp_path: Path) -> None:
         assert torch.equal(model(digits().unseen), test.quant_model(digits().unseen))
 
 
-def test_a_convolution_with_its_norm_trains_like_the_two(tmp_path: Path) -> None:
+@pytest.mark.parametrize("momentum", [0.1, 0.3])
+def test_a_convolution_with_its_norm_trains_like_the_two(momentum: float) -> None:
     torch.manual_seed(0)
-    two = nn.Sequential(nn.Conv2d(2, 4, 3, bias=True), nn.BatchNorm2d(4))
+    two = nn.Sequential(nn.Conv2d(2, 4, 3, bias=True), nn.BatchNorm2d(4, momentum=momentum))
     with torch.no_grad():
         two[1].weight.uniform_(-2, 2)
         two[1].bias.uniform_(-1, 1)
