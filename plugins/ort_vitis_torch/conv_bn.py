@@ -46,6 +46,8 @@ class Pair:
 def pairs(model: ModelProto) -> dict[str, Pair]:
     """The pairs of a graph in which BatchNormalization was kept, by the convolution's name."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    # Equal constants are exported as one: those of a norm that was never trained are Identities of each other.
+    equal = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Identity"}
     readers: dict[str, list[NodeProto]] = {}
     for node in model.graph.node:
         for name in node.input:
@@ -56,7 +58,7 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
         if node.op_type not in ("Conv", "ConvTranspose") or len(following) != 1:
             continue
         norm = following[0]
-        names = [*node.input[1:], *norm.input[1:]]
+        names = [equal.get(name, name) for name in (*node.input[1:], *norm.input[1:])]
         if norm.op_type != "BatchNormalization" or any(name not in constants for name in names):
             continue
         if node.op_type == "ConvTranspose" and attribute(node, "group", 1) != 1:
@@ -71,7 +73,7 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
 
 
 def _momentum(norm: NodeProto) -> float:
-    """ONNX has the share of the old statistics, in float32; 1, that nothing is new, is how momentum=None is exported."""
+    """torch's; ONNX has the share of the old statistics, in float32, and 1 where torch has None."""
     old = float(attribute(norm, "momentum", 0.9))
     return TORCH_MOMENTUM if old == 1 else round(1 - old, 6)
 
