@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import warnings
 from collections import Counter
@@ -29,7 +28,7 @@ from .narrow import limited, narrowed
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import SlottedGraph, slotted
 from .structure import as_arguments, as_array
-from .written_file import write_model
+from .written_file import file_digest, write_exported, write_model
 
 log = logging.getLogger(__name__)
 
@@ -217,7 +216,7 @@ class QatProcessor:
         path = write_model(written.model, folder / f"{self.exported.name}.onnx")
         QuantInfo(
             digest(self.exported.model),
-            hashlib.sha256(path.read_bytes()).hexdigest(),
+            file_digest(path),
             {"bitwidth": str(self._bits)},
             positions_of(written.model),
         ).save(folder)
@@ -241,15 +240,8 @@ class QatProcessor:
         """
         if self._written is None:
             raise StageError("nothing was trained yet: call to_deployable(trained_model, output_dir) first")
-        written = self._written
-        if not native_onnx:
-            from ort_vitis_plugin.convert import standard_to_vitis
-
-            written = standard_to_vitis(written)
         folder = self._folder if output_dir is None else Path(output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_model(written, folder / f"{self.exported.name}_int.onnx")
-        return write_model(written, folder / f"{self.exported.name}.onnx")
+        return write_exported(self._written, folder, self.exported.name, native_onnx=native_onnx)
 
     def _deployable(self, written: ModelProto) -> GraphModel:
         model = GraphModel(self.exported, slotted(written))
