@@ -15,7 +15,7 @@ import numpy as np
 
 from ort_vitis_plugin.api import RESHAPES, Graph, Stage, StaysFloat, leave_float
 
-from .leaving import only_leaves
+from .model_end import only_leaves
 
 if TYPE_CHECKING:
     from onnx import NodeProto

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import DEFAULT_DOMAINS, RESHAPES, Graph, Stage, StaysFloat, leave_float
 
-from .leaving import only_leaves
+from .model_end import only_leaves
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Context
