@@ -8,7 +8,7 @@
 #pragma once
 
 #include "kernels/block_definition.h"
-#include "kernels/lanes.h"
+#include "kernels/float_bits.h"
 
 namespace vitis {
 namespace VITIS_ISA {

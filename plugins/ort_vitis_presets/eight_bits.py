@@ -6,6 +6,16 @@ from __future__ import annotations
 from ort_vitis_plugin.api import CalibrationMethod, PowerOfTwoMethod, Preset, QuantFormat, QuantType
 
 
+def xint8(quant_format: object) -> dict[str, object]:
+    """uint8 by int8 with powers of two of least error."""
+    return {
+        "quant_format": quant_format,
+        "calibrate_method": PowerOfTwoMethod.MinMSE,
+        "activation_type": QuantType.QUInt8,
+        "weight_type": QuantType.QInt8,
+    }
+
+
 def _float_scales(activation: QuantType) -> dict[str, object]:
     return {
         "quant_format": QuantFormat.QDQ,
@@ -19,12 +29,7 @@ EIGHT_BITS = (
     Preset(
         "XINT8",
         "CNNs on the NPU: uint8 by int8, power-of-two scales of least error; the same as ipu_cnn.",
-        arguments={
-            "quant_format": QuantFormat.QDQ,
-            "calibrate_method": PowerOfTwoMethod.MinMSE,
-            "activation_type": QuantType.QUInt8,
-            "weight_type": QuantType.QInt8,
-        },
+        arguments=xint8(QuantFormat.QDQ),
         recipe={"Target": "ipu_cnn"},
     ),
     Preset(

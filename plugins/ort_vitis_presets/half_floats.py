@@ -3,14 +3,9 @@
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import (
-    CalibrationMethod,
-    PowerOfTwoMethod,
-    Preset,
-    QuantType,
-    VitisQuantFormat,
-    VitisQuantType,
-)
+from ort_vitis_plugin.api import CalibrationMethod, Preset, VitisQuantFormat, VitisQuantType
+
+from .eight_bits import xint8
 
 # What carries outliers or squashes them: in eight bits these cost most of a network's accuracy.
 SENSITIVE = (
@@ -63,12 +58,7 @@ HALF_FLOATS = (
     Preset(
         "BF16_XINT8",
         "Mixed by op type: products in uint8 by int8 with powers of two, sums, norms and activations in bfloat16.",
-        arguments={
-            "quant_format": VitisQuantFormat.QDQ,
-            "calibrate_method": PowerOfTwoMethod.MinMSE,
-            "activation_type": QuantType.QUInt8,
-            "weight_type": QuantType.QInt8,
-        },
+        arguments=xint8(VitisQuantFormat.QDQ),
         recipe={"Target": "cpu", "ActivationTypes": dict.fromkeys(SENSITIVE, "QBFloat16")},
     ),
 )

@@ -33,9 +33,8 @@ def provide(module: str) -> Mapping[str, object]:
     """What a module of the original holds, by name."""
     found: dict[str, object] = {}
     for name, home in NAMES[module].items():
-        if home:
-            package, _, attribute = home.partition(":")
-            found[name] = getattr(importlib.import_module(f".{package}", __package__), attribute)
+        package, _, attribute = home.partition(":")
+        found[name] = getattr(importlib.import_module(f".{package}", __package__), attribute)
     if module.endswith(".functional"):
         functional = importlib.import_module(".functional", __package__)
         found |= {name: getattr(functional, name) for name in functional.__all__}

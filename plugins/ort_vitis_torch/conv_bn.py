@@ -21,11 +21,15 @@ from torch import Tensor, nn
 from ort_vitis_plugin.api import array_of, attribute
 
 SMALLEST = 1e-12
+TORCH_MOMENTUM = 0.1  # BatchNorm's own
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A convolution and the BatchNormalization that alone reads it, with their constants in ONNX's order."""
+    """A convolution and the BatchNormalization that alone reads it, with their constants in ONNX's order.
+
+    ``momentum`` is torch's: the share of the batch in the running statistics.
+    """
 
     conv: NodeProto
     weight: Tensor
@@ -35,12 +39,15 @@ class Pair:
     mean: Tensor
     variance: Tensor
     epsilon: float
+    momentum: float
     is_transposed: bool
 
 
 def pairs(model: ModelProto) -> dict[str, Pair]:
     """The pairs of a graph in which BatchNormalization was kept, by the convolution's name."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    # Equal constants are exported as one: those of a norm that was never trained are Identities of each other.
+    equal = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Identity"}
     readers: dict[str, list[NodeProto]] = {}
     for node in model.graph.node:
         for name in node.input:
@@ -51,7 +58,7 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
         if node.op_type not in ("Conv", "ConvTranspose") or len(following) != 1:
             continue
         norm = following[0]
-        names = [*node.input[1:], *norm.input[1:]]
+        names = [equal.get(name, name) for name in (*node.input[1:], *norm.input[1:])]
         if norm.op_type != "BatchNormalization" or any(name not in constants for name in names):
             continue
         if node.op_type == "ConvTranspose" and attribute(node, "group", 1) != 1:
@@ -60,23 +67,30 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
         weight, bias = values[0], values[1] if len(node.input) > 2 else None
         gamma, beta, mean, variance = values[-4:]
         epsilon, is_transposed = float(attribute(norm, "epsilon", 1e-5)), node.op_type == "ConvTranspose"
-        found[node.name] = Pair(node, weight, bias, gamma, beta, mean, variance, epsilon, is_transposed)
+        momentum = _momentum(norm)
+        found[node.name] = Pair(node, weight, bias, gamma, beta, mean, variance, epsilon, momentum, is_transposed)
     return found
 
 
+def _momentum(norm: NodeProto) -> float:
+    """torch's; ONNX has the share of the old statistics, in float32, and 1 where torch has None."""
+    old = float(attribute(norm, "momentum", 0.9))
+    return TORCH_MOMENTUM if old == 1 else round(1 - old, 6)
+
+
 class ConvBN(nn.Module):
-    """What trains in place of a folded weight and bias; ``momentum`` is that of torch's BatchNorm."""
+    """What trains in place of a folded weight and bias."""
 
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(self, pair: Pair, function: Callable[..., Tensor], momentum: float = 0.1) -> None:
+    def __init__(self, pair: Pair, function: Callable[..., Tensor]) -> None:
         super().__init__()
         self.weight, self.gamma, self.beta = (nn.Parameter(t) for t in (pair.weight, pair.gamma, pair.beta))
         self.bias = None if pair.bias is None else nn.Parameter(pair.bias)
         self.register_buffer("running_mean", pair.mean)
         self.register_buffer("running_var", pair.variance)
-        self.epsilon, self.momentum, self.function = pair.epsilon, momentum, function
+        self.epsilon, self.momentum, self.function = pair.epsilon, pair.momentum, function
         self._channel = 1 if pair.is_transposed else 0
         self.frozen = False
 

@@ -10,7 +10,7 @@ import copy
 import importlib.util
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -82,6 +82,21 @@ def unwrapped(module: nn.Module) -> nn.Module:
     return module
 
 
+def evaluation_copy(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[nn.Module, tuple[Any, ...]]:
+    """A copy of the module in evaluation mode, and the arguments, both in float32 on the CPU."""
+    return copy.deepcopy(module).eval().float().cpu(), _on_cpu(arguments)
+
+
+def watched_call(module: nn.Module, arguments: tuple[Any, ...], called: Callable[[str], None]) -> None:
+    """Call a copy of ``module`` in evaluation mode; ``called`` is told the name of each part as it is entered."""
+    clone, arguments = evaluation_copy(module, arguments)
+    for name, part in clone.named_modules():
+        if name:
+            part.register_forward_pre_hook(lambda *_, name=name: called(name))
+    with torch.no_grad():
+        clone(*arguments)
+
+
 def export(
     module: nn.Module,
     input_args: Any,
@@ -101,8 +116,7 @@ def export(
     """
     module = unwrapped(module)
     arguments = as_arguments(input_args)
-    clone = copy.deepcopy(module).eval().float().cpu()
-    arguments = _on_cpu(arguments)
+    clone, arguments = evaluation_copy(module, arguments)
     names = input_names(clone, arguments)
     tensors, inputs = Structure.of(arguments)
     if not tensors:

@@ -152,17 +152,17 @@ class TQT(FakeQuantizer):
 
 
 class Int32Bias(nn.Module):
-    """A bias in steps of the product of two others, input and weight, times ``beta``: what an accumulator adds."""
+    """A bias in steps of the product of two others, input and weight: what an accumulator adds."""
 
-    def __init__(self, x: FakeQuantizer, weight: FakeQuantizer, beta: float = 1.0) -> None:
+    def __init__(self, x: FakeQuantizer, weight: FakeQuantizer) -> None:
         super().__init__()
         # In a tuple, so that they are not children of this module too: each is in a state_dict once.
-        self._factors, self.beta, self.enabled = (x, weight), beta, True
+        self._factors, self.enabled = (x, weight), True
 
     def scale(self) -> Tensor:
         """The step: a scalar, or one for each channel."""
         x, weight = self._factors
-        return x.scale().double() * weight.scale().double() * self.beta
+        return x.scale().double() * weight.scale().double()
 
     def forward(self, bias: Tensor) -> Tensor:
         if not self.enabled:

@@ -36,7 +36,6 @@ ACTIVATIONS = ("Relu", "Clip")
 STRETCH, SHIFT = 1.2, -0.1
 STEEPEST, FLATTEST, REGULARIZATION, WARM = 20.0, 2.0, 0.01, 0.2
 
-
 # Share of the mean variance of channels that is added to that of each before they are made to count alike.
 EVEN = 0.01
 
@@ -93,8 +92,8 @@ def finetune(
     quantized = OnnxModule(graph.model, quantizers(graph.slots)).eval()
     reference = OnnxModule(prepared).eval()
     batches = [[torch.from_numpy(np.ascontiguousarray(feed[name])) for name in reference.inputs] for feed in feeds]
-    kept = max(1, round(len(batches) * options.held_out))
-    data = _Data(quantized, reference, batches, kept if len(batches) > 1 else 0)
+    kept = min(max(1, round(len(batches) * options.held_out)), len(batches) - 1)
+    data = _Data(quantized, reference, batches, kept)
     before = data.network_error()
     for layer in _layers(graph, quantized, reference):
         _tune(layer, data, options)
@@ -112,7 +111,7 @@ def _numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 class _Data:
-    """The samples in both nets; the last ``kept`` batches judge."""
+    """The samples in both nets; the last ``kept`` batches judge (0: all move layers and judge)."""
 
     def __init__(self, quantized: OnnxModule, reference: OnnxModule, batches: list[list[Tensor]], kept: int) -> None:
         self.quantized, self.reference = quantized, reference

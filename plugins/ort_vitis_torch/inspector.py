@@ -19,10 +19,10 @@ from ort_vitis_plugin.api import write_text
 from . import host_calls
 from .config import TARGETS
 from .errors import ConfigError
-from .exported import Exporter, export, unwrapped
+from .exported import Exporter, export, unwrapped, watched_call
 from .structure import as_arguments
 
-TORCH = str(Path(torch.__file__).parent)
+NOT_THE_CALLERS = tuple(f"{Path(file).parent}{os.sep}" for file in (torch.__file__, __file__))
 CALLED = ("node", "op", "device", "source", "reason")
 
 
@@ -95,30 +95,17 @@ def _table(lines: Sequence[Line]) -> str:
 
 
 def _source_lines(module: nn.Module, arguments: tuple[Any, ...]) -> dict[str, str]:
-    """For every module that a call reaches, the line outside of torch that called it."""
+    """For every module that a call reaches, the line outside of torch and this package that called it."""
     found: dict[str, str] = {}
 
     def called(name: str) -> None:
         frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith((TORCH, __file__)):
+        while frame is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLERS):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None:
             found.setdefault(name, f"{os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}")
 
-    hooks = [
-        part.register_forward_pre_hook(lambda *_, name=name: called(name))
-        for name, part in module.named_modules()
-        if name
-    ]
-    was_training = module.training
-    try:
-        module.eval()
-        with torch.no_grad():
-            module(*arguments)
-    finally:
-        module.train(was_training)
-        for hook in hooks:
-            hook.remove()
+    watched_call(module, arguments, called)
     return found
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import warnings
 from collections import Counter
@@ -22,14 +21,14 @@ from . import host_calls
 from .config import QuantConfig, configured
 from .conv_bn import ConvBN, pairs
 from .errors import ExportError, MismatchError, RefusedError, StageError
-from .exported import Exported, Exporter, export, unwrapped
+from .exported import Exported, Exporter, export, unwrapped, watched_call
 from .fake import TQT
 from .modules import GraphModel, slot_of
 from .narrow import limited, narrowed
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import SlottedGraph, slotted
 from .structure import as_arguments, as_array
-from .written_file import write_model
+from .written_file import file_digest, write_exported, write_model
 
 log = logging.getLogger(__name__)
 
@@ -217,7 +216,7 @@ class QatProcessor:
         path = write_model(written.model, folder / f"{self.exported.name}.onnx")
         QuantInfo(
             digest(self.exported.model),
-            hashlib.sha256(path.read_bytes()).hexdigest(),
+            file_digest(path),
             {"bitwidth": str(self._bits)},
             positions_of(written.model),
         ).save(folder)
@@ -241,15 +240,8 @@ class QatProcessor:
         """
         if self._written is None:
             raise StageError("nothing was trained yet: call to_deployable(trained_model, output_dir) first")
-        written = self._written
-        if not native_onnx:
-            from ort_vitis_plugin.convert import standard_to_vitis
-
-            written = standard_to_vitis(written)
         folder = self._folder if output_dir is None else Path(output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_model(written, folder / f"{self.exported.name}_int.onnx")
-        return write_model(written, folder / f"{self.exported.name}.onnx")
+        return write_exported(self._written, folder, self.exported.name, native_onnx=native_onnx)
 
     def _deployable(self, written: ModelProto) -> GraphModel:
         model = GraphModel(self.exported, slotted(written))
@@ -275,18 +267,6 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
 def _reused(module: nn.Module, arguments: tuple[Any, ...]) -> list[str]:
     """Modules with parameters that one call of the whole calls more than once."""
     calls: Counter[str] = Counter()
-    hooks = [
-        part.register_forward_hook(lambda *_, name=name: calls.update([name]))
-        for name, part in module.named_modules()
-        if name and any(True for _ in part.parameters(recurse=False))
-    ]
-    was_training = module.training
-    try:
-        module.eval()
-        with torch.no_grad():
-            module(*arguments)
-    finally:
-        module.train(was_training)
-        for hook in hooks:
-            hook.remove()
-    return [name for name, count in calls.items() if count > 1]
+    watched_call(module, arguments, lambda name: calls.update([name]))
+    parts = dict(module.named_modules())
+    return [name for name, count in calls.items() if count > 1 and [*parts[name].parameters(recurse=False)]]

@@ -8,7 +8,6 @@ on those inputs, so the written file is the same. In 'test' the loop runs that f
 from __future__ import annotations
 
 import copy
-import hashlib
 import logging
 import warnings
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from .narrow import narrowed
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import slotted
 from .structure import as_arguments, as_array
-from .written_file import write_model
+from .written_file import file_digest, write_exported, write_model
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +128,7 @@ class TorchQuantizer:
         path = write_model(written, self._output_dir / f"{self._exported.name}.onnx")
         info = QuantInfo(
             digest(self._exported.model),
-            _sha256(path),
+            file_digest(path),
             self._request,
             positions_of(written),
             self._is_finetuned,
@@ -171,14 +170,8 @@ class TorchQuantizer:
             written = _fixed_batch(written, self._exported)
         if check_model:
             self._check(written)
-        if not native_onnx:
-            from ort_vitis_plugin.convert import standard_to_vitis
-
-            written = standard_to_vitis(written)
         folder = self._output_dir if output_dir is None else Path(output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = write_model(written, folder / f"{self._exported.name}.onnx")
-        write_model(written, folder / f"{self._exported.name}_int.onnx")
+        path = write_exported(written, folder, self._exported.name, native_onnx=native_onnx)
         if verbose:
             log.info("wrote %s", path)
         return path
@@ -233,7 +226,7 @@ class TorchQuantizer:
 
     def _load(self) -> ModelProto:
         path = self._output_dir / f"{self._exported.name}.onnx"
-        if not path.exists() or _sha256(path) != self._info.file:
+        if not path.exists() or file_digest(path) != self._info.file:
             state = "is not there" if not path.exists() else "was changed"
             raise StageError(f"{path}, which calibration wrote beside quant_info.json, {state}; calibrate again")
         return onnx.load(str(path))
@@ -242,10 +235,6 @@ class TorchQuantizer:
         from .engine_check import check_against_onnxruntime
 
         check_against_onnxruntime(written, self._quantized(), _example(self._exported))
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _example(exported: Exported) -> list[np.ndarray[Any, Any]]:
@@ -305,7 +294,7 @@ def torch_quantizer(
     request = {
         "bitwidth": str(config.weight_bits if config.weight_bits < 8 else bitwidth or 8),
         "target": str(target),
-        "quant_config": _sha256(Path(quant_config_file)) if quant_config_file is not None else "None",
+        "quant_config": file_digest(Path(quant_config_file)) if quant_config_file is not None else "None",
     }
     return TorchQuantizer(
         mode,

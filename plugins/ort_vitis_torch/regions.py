@@ -39,7 +39,7 @@ class Regions:
 def find_regions(model: ModelProto) -> Regions | None:
     """The nodes between the stubs of ``model``, whose markers are removed in place; None where it has no stub.
 
-    Raises ExportError for a stub without a counterpart, and where nothing lies between the stubs.
+    Raises ExportError for a DeQuantStub without a QuantStub, and where nothing lies between the stubs.
     """
     markers = [node for node in model.graph.node if node.domain == DOMAIN]
     if not markers:

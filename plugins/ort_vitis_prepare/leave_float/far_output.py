@@ -15,6 +15,8 @@ import numpy as np
 
 from ort_vitis_plugin.api import RESHAPES, Graph, Stage, StaysFloat, leave_float
 
+from .model_end import only_leaves
+
 if TYPE_CHECKING:
     from onnx import NodeProto
 
@@ -26,15 +28,10 @@ JOINS_OR_MOVES = RESHAPES | {"Concat", "Identity", "Slice", "Split", "Transpose"
 
 def leaving(graph: Graph, nodes: list[NodeProto]) -> list[NodeProto]:
     """The nodes that only move values, and whose results only leave the model; in order."""
-    found: dict[int, NodeProto] = {}
-
-    def leaves(tensor: str) -> bool:
-        readers = graph.consumers(tensor)
-        return all(id(reader) in found for reader in readers) and (bool(readers) or tensor in graph.outputs)
-
+    found: dict[str, NodeProto] = {}
     for node in reversed(nodes):
-        if node.op_type in JOINS_OR_MOVES and all(leaves(tensor) for tensor in node.output if tensor):
-            found[id(node)] = node
+        if node.op_type in JOINS_OR_MOVES and only_leaves(graph, node, found):
+            found[node.name] = node
     return list(found.values())[::-1]
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import DEFAULT_DOMAINS, RESHAPES, Graph, Stage, StaysFloat, leave_float
 
+from .model_end import only_leaves
+
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Context
 
@@ -28,13 +30,7 @@ def float_final_softmax(graph: Graph, context: Context) -> StaysFloat:
     found: dict[str, str] = {}
     leaves: set[str] = set()
     for node in reversed(graph.sorted()):
-        outputs = [tensor for tensor in node.output if tensor]
-        only_leaves = all(
-            (tensor in graph.outputs or graph.consumers(tensor))
-            and all(reader.name in leaves for reader in graph.consumers(tensor))
-            for tensor in outputs
-        )
-        if not only_leaves or node.domain not in DEFAULT_DOMAINS:
+        if node.domain not in DEFAULT_DOMAINS or not only_leaves(graph, node, leaves):
             continue
         if node.op_type in PASSING:
             leaves.add(node.name)

@@ -18,6 +18,8 @@ from onnx import TensorProto
 
 from ort_vitis_plugin.api import Graph, Stage, StaysFloat, leave_float, square_of
 
+from .decisions import SIZES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,7 +33,6 @@ _LINEAR = (
 )
 _FLOORS = "Abs Clip Max"  # log(max(a, eps))
 _SQUARES = "Mul Pow ReduceSumSquare"
-_SIZES = ("Shape", "Size")  # read no values
 STEPS = frozenset(f"{_LINEAR} {_FLOORS} {_SQUARES}".split())
 REASON = "a spectrum, which spans more than its codes"
 
@@ -59,7 +60,7 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
         outputs = [tensor for tensor in node.output if tensor]
         if node.op_type not in STEPS or any(tensor in graph.outputs for tensor in outputs):
             continue
-        readers = [reader for tensor in outputs for reader in graph.consumers(tensor) if reader.op_type not in _SIZES]
+        readers = [reader for tensor in outputs for reader in graph.consumers(tensor) if reader.op_type not in SIZES]
         if readers and all(id(reader) in found for reader in readers):
             found[id(node)] = node
     return found

@@ -32,7 +32,8 @@ from ort_vitis_plugin.api import (
 )
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
-# DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19.
+# DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19. Blocks, 4 and 16 bits
+# are native since 21.
 MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 19
 BLOCKS_OPSET = WIDE_OPSET = 21
 
@@ -113,9 +114,6 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
             f"{max(needed, 13)} or later"
         ) from error
     return externalize(raised)
-
-
-"""The first with DequantizeLinear in blocks, and with 4 bits."""
 
 
 def _has_float16(model: ModelProto) -> bool:

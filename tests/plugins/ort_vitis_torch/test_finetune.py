@@ -105,6 +105,13 @@ def test_a_few_steps_move_weights_alone_and_give_the_same_file_twice(tmp_path: P
     assert all(name.endswith("_quantized") for name in changed)
 
 
+def test_samples_that_move_layers_are_left_whatever_share_judges(tmp_path: Path) -> None:
+    calib = ovt.torch_quantizer("calib", trained(ResNetS), digits().images[:4], output_dir=tmp_path)
+    calib.fast_finetune(
+        evaluate, (calib.quant_model, digits().images[:8].split(4)), held_out=0.9, iterations=1, batch_size=4
+    )
+
+
 def test_in_test_mode_it_does_nothing_and_says_so(tmp_path: Path) -> None:
     calib = ovt.torch_quantizer("calib", trained(ResNetS), digits().images[:4], output_dir=tmp_path)
     calib.quant_model(digits().images[:64])

@@ -43,6 +43,23 @@ def test_placement_with_reasons_and_lines(tmp_path: Path, capsys: pytest.Capture
     assert "/conv/Conv" not in printed
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_the_module_stays_in_the_mode_it_is_in_part_by_part(tmp_path: Path, training: bool) -> None:
+    module = Mixed().train(training)
+    module.conv.train(not training)
+    ovt.Inspector().inspect(module, digits().images[:1], output_dir=tmp_path, verbose_level=0)
+    assert [part.training for part in module.modules()] == [training, not training]
+
+
+def test_packages_beside_torch_are_not_torch(tmp_path: Path) -> None:
+    file = f"{Path(torch.__file__).parent}vision/net.py"
+    space: dict[str, Any] = {"Mixed": Mixed, "torch": torch}
+    source = "class Net(Mixed):\n    def forward(self, x):\n        return torch.erf(self.conv(x))\n"
+    exec(compile(source, file, "exec"), space)
+    lines = ovt.Inspector().inspect(space["Net"](), digits().images[:1], output_dir=tmp_path, verbose_level=0)
+    assert next(line for line in lines if line.node == "/conv/Conv").source.endswith("vision/net.py:3")
+
+
 def test_unknown_targets_list_the_known_ones() -> None:
     with pytest.raises(ovt.ConfigError, match="the known ones are AMD_AIE2_Nx4_Overlay_cfg0"):
         ovt.Inspector("DPUCZDX8G_ISA1_B4096")

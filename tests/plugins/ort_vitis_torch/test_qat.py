@@ -117,9 +117,19 @@ def test_training_may_start_at_calibrated_positions(tmp_path: Path) -> None:
         assert torch.equal(model(digits().unseen), test.quant_model(digits().unseen))
 
 
-def test_a_convolution_with_its_norm_trains_like_the_two(tmp_path: Path) -> None:
+def test_norms_that_were_never_trained_train_too() -> None:
+    fresh = nn.Sequential(*(part for _ in range(2) for part in (nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2), nn.ReLU())))
+    model = ovt.QatProcessor(fresh, torch.randn(8, 2, 6, 6)).trainable_model()
+    assert len(model.pairs) == 2
+    before = model.pairs[1].running_mean.clone()
+    model(torch.randn(8, 2, 6, 6))
+    assert not torch.equal(model.pairs[1].running_mean, before)
+
+
+@pytest.mark.parametrize("momentum", [0.1, 0.3])
+def test_a_convolution_with_its_norm_trains_like_the_two(momentum: float) -> None:
     torch.manual_seed(0)
-    two = nn.Sequential(nn.Conv2d(2, 4, 3, bias=True), nn.BatchNorm2d(4))
+    two = nn.Sequential(nn.Conv2d(2, 4, 3, bias=True), nn.BatchNorm2d(4, momentum=momentum))
     with torch.no_grad():
         two[1].weight.uniform_(-2, 2)
         two[1].bias.uniform_(-1, 1)
