@@ -38,14 +38,17 @@ def facts_of_devices() -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"{target.name} placement", target.placement
 
 
-@pytest.mark.parametrize(("name", "function"), list(facts_of_devices()), ids=lambda value: str(value)[:60])
+FACTS = list(facts_of_devices())
+
+
+@pytest.mark.parametrize(("name", "function"), FACTS, ids=[name for name, _ in FACTS])
 def test_a_fact_of_a_device_cites_its_source(name: str, function: Callable[..., Any]) -> None:
     module = sys.modules[function.__module__]
     assert "Source: " in (module.__doc__ or ""), f"{name} in {module.__name__}"
 
 
 def test_there_are_facts_to_cite() -> None:
-    assert len(list(facts_of_devices())) >= 8 + 4 + 6 + 1
+    assert len(FACTS) >= 8 + 4 + 6 + 1
 
 
 def raised(function: ast.FunctionDef) -> set[str]:

@@ -77,6 +77,7 @@ def test_what_an_unselected_activation_reads_is_quantized(
     asked = CONFIGURATIONS[configuration]
     plain = {**asked.get("extra_options", {}), "Recipe": "plain"}  # which has nothing to say
     result = quantized(source, **{**asked, **request_, "extra_options": plain})
+    assert len(result.report.notes) == ("nodes_to_exclude" in request_)
     assert all("alone changes nothing" in note for note in result.report.notes)
     (activation,) = nodes(result, op)
     makers = {name: node.op_type for node in nodes(result) for name in node.output}

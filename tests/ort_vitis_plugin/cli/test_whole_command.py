@@ -50,11 +50,12 @@ def test_files_are_refused_before_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("m", "n", "q", "c", "t", "f.py"):
+    names = ("m", "n", "q", "c", "t", "f.py")
+    for name in names:
         Path(name).write_text(name)
     with pytest.raises(error, match=message):
         whole_command(verb, given, never)
-    assert all(file.read_text() == file.name for file in tmp_path.iterdir())
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {name: name for name in names}
 
 
 def interrupt() -> None:

@@ -118,7 +118,9 @@ def test_bfloat16_is_quantized_as_bfloat16() -> None:
         activation_type=VitisQuantType.QBFloat16,
         weight_type=VitisQuantType.QBFloat16,
     ).model
-    assert all(error.alone > 45 or math.isinf(error.alone) for error in errors(model))
+    found = errors(model)
+    assert len(found) > 12
+    assert all(error.alone > 45 for error in found)
 
 
 def test_models_without_a_tensor_in_common_are_refused() -> None:

@@ -246,4 +246,5 @@ def test_large_weights_in_bodies_stay_in_their_bodies(op: str, inside: bool) -> 
     result = vitis.quantize_static(source, None, feeds, extra_options={"EnableSubgraph": inside})
     assert result.report.sqnr["y"] > 20
     found = list(external_weights.tensors(result.model.graph))
+    assert found
     assert all(tensor.data_location != TensorProto.EXTERNAL for tensor in found)

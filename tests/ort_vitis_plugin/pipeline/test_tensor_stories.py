@@ -181,7 +181,9 @@ def test_errors_are_those_of_numpy(kind: Any, method: Any) -> None:
             expected = ratio(array, array.astype(ml_dtypes.bfloat16).astype(np.float32))
             # Of activations the sketch knows bins of 256 values to an octave, as bfloat16 has: within a factor of two.
             assert story.error is not None
-            assert name == "x" or story.error == pytest.approx(expected, rel=1e-5)
+            assert expected / 2 < story.error < 2 * expected
+            if name != "x":
+                assert story.error == pytest.approx(expected, rel=1e-5)
         else:
             low, high = (-128, 127) if "UInt" not in str(kind) else (0, 255)
             scale, zero = story.scale[0], story.zero_point[0]

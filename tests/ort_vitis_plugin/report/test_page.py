@@ -89,12 +89,17 @@ def test_the_page_can_be_read_by_ear_and_used_by_keyboard() -> None:
     assert '<html lang="en">' in text
     assert len(re.findall("<h1", text)) == 1
     assert len(re.findall("<table", text)) == len(re.findall("<caption", text))
-    assert all('role="img"' in svg and "aria-label=" in svg for svg in re.findall("<svg[^>]*>", text))
-    assert all("scope=" in cell for cell in re.findall("<th(?= |>)[^>]*>", text))
+    drawings, headings = re.findall("<svg[^>]*>", text), re.findall("<th(?= |>)[^>]*>", text)
+    assert drawings
+    assert headings
+    assert all('role="img"' in svg and "aria-label=" in svg for svg in drawings)
+    assert all("scope=" in cell for cell in headings)
     ids = re.findall(r'\bid="([^"]*)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
-    for table in re.findall(r'<table class="sortable">.*?</thead>', text, re.DOTALL):
+    tables = re.findall(r'<table class="sortable">.*?</thead>', text, re.DOTALL)
+    assert tables
+    for table in tables:
         assert len(re.findall("<th ", table)) == len(re.findall('<button type="button">', table))
 
 

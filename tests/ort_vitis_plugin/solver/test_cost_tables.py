@@ -35,7 +35,16 @@ class Product(Expression):
         Bound(Product(), low=W, high=3),
         Bound(3 - X, high=W),
     ],
-    ids=str,
+    ids=[
+        "shift cut",
+        "spread",
+        "least",
+        "moving limits",
+        "limits by position",
+        "equal",
+        "numbers alone",
+        "no lowest",
+    ],
 )
 def test_a_table_has_the_excess_of_each_combination(bound: Bound) -> None:
     span = range(-3, 4)

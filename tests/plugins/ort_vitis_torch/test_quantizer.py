@@ -170,6 +170,7 @@ def test_quant_info_lists_positions_and_belongs_to_its_graph(tmp_path: Path) -> 
     info = json.loads((tmp_path / "quant_info.json").read_text())
     assert set(info) >= {"param", "output", "input", "fast_finetuned", "bias_corrected", "version"}
     assert info["input"].keys() == {"x"}
+    assert info["output"]
     assert all(entry[0][0] == 8 for entry in info["output"].values())
     other = fresh(ResNetS)
     with torch.no_grad():

@@ -135,4 +135,5 @@ def test_sequences_and_values() -> None:
     del model.graph.value_info[:]
     model.graph.value_info.append(helper.make_value_info("s", kind))
     result = check(model)
+    assert {value.name for value in result.graph.value_info} >= {"s"}
     assert all("elem_type: 10" not in str(value) for value in result.graph.value_info)

@@ -90,6 +90,7 @@ def test_the_smaller_parts_are_not_erased(tail: str, form: str) -> None:
     result = quantized(source, **FORMATS[form])
     assert not is_quantized(result, "y")
     joins = [node.name for node in result.model.graph.node if node.op_type == "Concat"]
+    assert joins
     assert all("no scale of 8 bits holds" in result.report.left_float[name] for name in joins)
     feed = samples(5)[-1]
     expected, found = (np.asarray(open_session(m).run(None, feed)[0]) for m in (source, result.model))
