@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def is_native(node: NodeProto | None, op_type: str) -> bool:
-    """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21)."""
-    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS
+    """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21).
+
+    One without a scale is invalid, and no pair's.
+    """
+    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS and len(node.input) > 1
 
 
 def is_quantize(node: NodeProto) -> bool:

@@ -221,7 +221,8 @@ def items_of(source: Any) -> Items:
         return Numbered(source)
     if isinstance(source, Iterable) and not text:
         return Stream(source)
-    raise CalibrationError(f"the samples are {type(source).__name__ if source != '' else 'an empty path'}; give {WAYS}")
+    told = "an empty path" if isinstance(source, str) and not source else type(source).__name__
+    raise CalibrationError(f"the samples are {told}; give {WAYS}")
 
 
 def _check_arrays(source: Mapping[Any, Any]) -> None:

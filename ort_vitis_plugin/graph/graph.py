@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from ..errors import ModelError
 from ..onnx_io import external_weights
 from .nodes import DEFAULT_DOMAINS, constant_value
 from .renames import Renames
@@ -66,6 +67,9 @@ class Graph:
         self._names: set[str] = set()
         self._suffix: dict[str, int] = {}
         for node in self.nodes.values():
+            twice = next((tensor for tensor in node.output if tensor in self._producers), "")
+            if twice:
+                raise ModelError(f"the graph computes {twice!r} twice; give every output a name of its own")
             self._index(node)
         self._names |= self.values.keys() | self.initializers.keys()
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import ModelProto, helper
+from onnx import ModelProto, NodeProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from .. import custom_ops
-from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron
+from ..custom_ops.qdq_nodes import is_block_pair, is_fix_neuron, is_native, is_quantize
 from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..foreign import public
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     import onnxruntime as ort
     from numpy.typing import NDArray
-    from onnx import NodeProto
 
     from ..data_readers import Feed
 
@@ -208,6 +207,8 @@ def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodePr
     for node in codes:
         if node.op_type.endswith("DequantizeLinear"):
             quantizer = codes.producer(node.input[0])
+            if quantizer is not None and not is_quantize(quantizer) and is_native(node, "DequantizeLinear"):
+                quantizer = _quantizer_like(node, quantizer)
         elif is_fix_neuron(node) or is_block_pair(node):
             quantizer = node
         else:
@@ -218,6 +219,15 @@ def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodePr
             continue
         if quantizer is not None and not codes.is_constant(quantizer.input[0]) and _knows(floats, tensor):
             yield tensor, quantizer, node
+
+
+def _quantizer_like(dequantizer: NodeProto, producer: NodeProto) -> NodeProto:
+    """What rounds as the operator on codes does whose output is dequantized here: QOperator has no quantize node."""
+    node = NodeProto()
+    node.CopyFrom(dequantizer)
+    node.op_type, node.name = "QuantizeLinear", f"{producer.name}_quantize"
+    node.input[0] = producer.input[0]
+    return node
 
 
 def _constants(floats: Graph, codes: Graph) -> Iterator[tuple[str, str]]:

@@ -263,7 +263,8 @@ def read_aside(model: ModelProto, folder: Path, known: Iterable[TensorProto] = (
     for tensor in tensors(model.graph):
         if not tensor.doc_string:
             tensor.ClearField("doc_string")  # onnxruntime writes empty ones
-    beside = {id(tensor) for tensor in model.graph.initializer if tensor.data_type in KINDS}
+    initializers = list(model.graph.initializer)  # while they are held, a tensor is the same object whoever asks
+    beside = {id(tensor) for tensor in initializers if tensor.data_type in KINDS}
     for tensor in tensors(model.graph):
         if tensor.data_location == TensorProto.EXTERNAL and id(tensor) not in beside:
             load_external_data_for_tensor(tensor, str(folder))

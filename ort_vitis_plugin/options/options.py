@@ -187,7 +187,11 @@ def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> 
 
     Raises:
         UnknownOptionError: a key is misspelt.
+        OptionError: a key is no text.
     """
+    for key in given:
+        if not isinstance(key, str):
+            raise OptionError(f"extra_options has the key {key!r:.60}; names of options are text")
     names = [*declared, *(alias for known in declared.values() for alias in known.aliases)]
     for key in given:
         if resolve(key, declared) is not None:

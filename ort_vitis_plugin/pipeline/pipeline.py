@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..calibration.statistics import Statistics
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
-from ..errors import UnsupportedError
+from ..errors import ModelError, UnsupportedError
 from ..graph import Graph, inner_nodes
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
@@ -169,7 +169,10 @@ def _advise(call: Call, original: ModelProto, model: ModelProto, statistics: Sta
     if call.settings.weights_alone:
         return
     if call.call.attribution and call.request.reader is not None and not call.report.verdict.is_good:
-        call.report.verdict.advice = advise(call, original, model, statistics, quantize_once)
+        try:
+            call.report.verdict.advice = advise(call, original, model, statistics, quantize_once)
+        except ModelError as error:  # the quantized model is there, whatever cannot be measured of it
+            call.note(f"no advice: {error}")
 
 
 def handed_back(call: Call, model: ModelProto) -> bool:

@@ -180,7 +180,8 @@ def held_by_target(request: Request, catalog: Catalog) -> tuple[Target | None, d
         UnknownNameError: target or preset is nobody's.
     """
     chosen = _with_preset(request, catalog)
-    if all(chosen.given.get(key) in (None, False) for key in ("Target", "EnableDPU")):
+    values = [chosen.given.get(key) for key in ("Target", "EnableDPU")]
+    if all(value is None or (isinstance(value, (bool, int)) and not value) for value in values):
         return None, {}
     target = _target(chosen.given, catalog)
     held: dict[str, object] = {}

@@ -121,7 +121,7 @@ def tried(family: str, seed: int, number: int, folder: Path) -> str:
     before = {path.name for path in folder.iterdir()}
     out = io.StringIO()
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             attack.run()
     except (QuantizationError, Warning):
         text = traceback.format_exc()

@@ -60,3 +60,10 @@ def test_constants_behind_codes_and_sole_readers() -> None:
     assert constant_values(whole, "x") is None
     assert sole_quantizer(whole, "h") is whole.producer("q")
     assert sole_quantizer(whole, "w") is None
+
+
+def test_a_quantize_node_without_a_scale_makes_no_grid() -> None:
+    made = model([0.5], [0])
+    node = next(made.of_type("QuantizeLinear"))
+    del node.input[1:]
+    assert grid_of(made, node) is None

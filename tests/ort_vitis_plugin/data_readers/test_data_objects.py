@@ -333,3 +333,14 @@ def test_data_sets_are_read_by_index_and_never_before(graph: Build) -> None:
     assert (read, len(samples)) == ([], len(DATA))
     np.testing.assert_array_equal(samples.reader[4]["x"], DATA[4][None])
     assert read == [4]
+
+
+def test_what_cannot_be_compared_is_refused_by_its_type() -> None:
+    class Incomparable:
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError("no comparison")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    with pytest.raises(CalibrationError, match="the samples are Incomparable"):
+        calibration_data(Incomparable())

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
+from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.graph import Graph, attribute, captured_names
 from ort_vitis_plugin.testing import op_types, random_feeds, run_model
 
@@ -200,3 +201,10 @@ def test_edits_take_time_linear_in_their_number(graph: Build) -> None:
 
     seconds(100)
     assert min(seconds(4000) for _ in range(3)) < 8 * min(seconds(1000) for _ in range(3)) + 0.05
+
+
+def test_an_output_computed_twice_is_an_error(graph: Build) -> None:
+    model = graph("t (float[2] x) => (float[2] y) { h = Neg(x) y = Relu(h) }")
+    model.graph.node[1].output[0] = "h"
+    with pytest.raises(ModelError, match="computes 'h' twice"):
+        Graph(model)

@@ -261,3 +261,18 @@ def test_what_lies_beyond_the_codes_is_told_apart_from_rounding() -> None:
     before, after = ({each.tensor: each.clipped for each in errors(model)} for model in (quantized(), spoilt))
     assert before[tensor] < 0.6
     assert after[tensor] > 0.99
+
+
+def test_operators_on_codes_round_as_their_pairs_would() -> None:
+    """QOperator has no quantize node behind an operator: what it writes is what a pair there would."""
+    model = load_model(networks.network("digits"))
+    found = {}
+    for each in (QuantFormat.QDQ, QuantFormat.QOperator):
+        arguments = {**NPU_CNN, "quant_format": each, "enable_dpu": False, "extra_options": {"Recipe": "plain"}}
+        result = quantize_static(model, None, networks.reader("digits", 20), **arguments)
+        found[each] = {error.tensor: error.alone for error in errors(result.model)}
+    both = found[QuantFormat.QDQ].keys() & found[QuantFormat.QOperator].keys()
+    activations = [name for name in both if name not in {tensor.name for tensor in model.graph.initializer}]
+    assert activations
+    for name in activations:
+        assert found[QuantFormat.QOperator][name] == pytest.approx(found[QuantFormat.QDQ][name], abs=1.0)

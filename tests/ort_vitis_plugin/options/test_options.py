@@ -185,3 +185,8 @@ def test_command_line_values_are_read_by_type() -> None:
     assert parse_options(["Holes=[1, 2]"], DECLARED) == {"Holes": [1, 2]}
     with pytest.raises(OptionError, match="given twice"):
         parse_options(["Blue=1", "Mouldy=0"], DECLARED)
+
+
+def test_keys_are_text() -> None:
+    with pytest.raises(OptionError, match="the key 3; names of options are text"):
+        parse({}, {3: True})  # type: ignore[dict-item]

@@ -12,6 +12,7 @@ from onnx import ModelProto
 from onnxruntime.quantization import CalibrationMethod, QuantType
 
 from ort_vitis_plugin import AccuracyWarning, quantize_static
+from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.report.report import Report
 from ort_vitis_plugin.request.change import changed_keywords
 from ort_vitis_plugin.testing import graph
@@ -230,3 +231,14 @@ def test_the_verdict_names_parts_and_stages_worst_first() -> None:
     told = report.as_dict()["verdict"]
     assert told["good"] is False
     assert told["judgements"][0]["sqnr"]["simulated"] == pytest.approx(scores.sqnr["simulated"])
+
+
+def test_what_cannot_be_measured_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ModelError("onnxruntime cannot load the float model")
+
+    monkeypatch.setattr("ort_vitis_plugin.pipeline.pipeline.advise", refuse)
+    spoiled = wrong_scale()
+    report = report_of(spoiled.model, spoiled.call)
+    assert "no advice: onnxruntime cannot load the float model" in report.notes
+    assert report.verdict.advice == []

@@ -81,8 +81,8 @@ def test_a_channel_imbalanced_network_gains_and_after_equalization_comes_back(tm
     model = skewed(trained(MobileS, 10), 3)
     assert accuracy(model) >= 94
     before, after = tuned(model, tmp_path / "alone", 8)
-    assert before <= 60
-    assert after >= before + 15
+    assert before <= accuracy(model) - 20  # biases are corrected already
+    assert after >= max(before + 10, 75)
     config = tmp_path / "config.json"
     config.write_text('{"include_cle": true}')
     _, equalized = tuned(model, tmp_path / "equalized", None, iterations=50, quant_config_file=config)
