@@ -14,24 +14,30 @@ NATIVE = [("", "QuantizeLinear"), ("ai.onnx", "QuantizeLinear"), ("com.microsoft
 
 @pytest.mark.parametrize(("domain", "op_type"), [*NATIVE, *sorted(QUANTIZE)])
 def test_quantize(domain: str, op_type: str) -> None:
-    node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
+    node = helper.make_node(op_type, ["x", "scale"], ["y"], domain=domain)
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (True, False, False)
 
 
 @pytest.mark.parametrize(("domain", "op_type"), [("", "DequantizeLinear"), *sorted(DEQUANTIZE)])
 def test_dequantize(domain: str, op_type: str) -> None:
-    node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
+    node = helper.make_node(op_type, ["x", "scale"], ["y"], domain=domain)
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, True, False)
 
 
 @pytest.mark.parametrize(("domain", "op_type"), sorted(FIX_NEURON))
 def test_fix_neuron(domain: str, op_type: str) -> None:
-    node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
+    node = helper.make_node(op_type, ["x", "scale"], ["y"], domain=domain)
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, True)
 
 
 @pytest.mark.parametrize(("domain", "op_type"), [("elsewhere", "QuantizeLinear"), ("", "FixNeuron"), ("", "Relu")])
 def test_strangers(domain: str, op_type: str) -> None:
+    node = helper.make_node(op_type, ["x", "scale"], ["y"], domain=domain)
+    assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, False)
+
+
+@pytest.mark.parametrize(("domain", "op_type"), [*NATIVE, ("", "DequantizeLinear")])
+def test_a_native_node_without_a_scale_is_no_pair(domain: str, op_type: str) -> None:
     node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, False)
 
