@@ -44,10 +44,9 @@ class Target:
     not, its rules and fusions are off and nodes lie off it (None: as the base, without one in all);
     ``bias_as_weight`` stores biases in the weight type with a scale of their own instead of int32;
     ``own_parameters`` names scales and zero points after the tensor of their pair, also where another's hold: compilers
-    look them up by it; ``check`` raises
-    UnsupportedError for what the device cannot do; ``placement`` says why a node cannot run on the device (None: it
-    can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where else the model is raised to it.
-    ``aliases`` are other names of it. Case does not count.
+    look them up by it; ``check`` raises UnsupportedError for what the device cannot do; ``placement`` says why a node
+    cannot run on the device (None: it can); with ``keeps_opset`` 16-bit pairs are com.microsoft's below opset 21, where
+    else the model is raised to it. ``aliases`` are other names of it. Case does not count.
     """
 
     name: str

@@ -4,8 +4,7 @@ The factor belongs to the kernel, not to a position in the image: windows over t
 average is ONNX's to say (``count_include_pad``, ``ceil_mode``): a compiler that cannot honour it leaves the pool
 to the CPU, which the forecast of placement tells.
 
-Source: option ConvertAvgPoolToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
-models of that release carry
+Source: option ConvertAvgPoolToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual; models of that release carry
 the factors that `reciprocal` computes.
 """
 # SPDX-License-Identifier: MIT

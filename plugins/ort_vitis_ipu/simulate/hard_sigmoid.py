@@ -1,7 +1,6 @@
 """The DPU's HardSigmoid has 2731 / 2^14 for the slope 1/6.
 
-Source: option ConvertHardSigmoidToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
-models of that release
+Source: option ConvertHardSigmoidToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual; models of that release
 carry the factor 1.0001220703125 = 2731 / 2^14 * 6.
 """
 # SPDX-License-Identifier: MIT

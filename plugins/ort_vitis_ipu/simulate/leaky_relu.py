@@ -1,8 +1,7 @@
 """The DPU multiplies negative values by a slope of 8 fractional bits.
 
-Source: option ConvertLeakyReluToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
-models of that release carry
-the slope round(256 * alpha) / 256, 26/256 for 0.1.
+Source: option ConvertLeakyReluToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual; models of that release
+carry the slope round(256 * alpha) / 256, 26/256 for 0.1.
 """
 # SPDX-License-Identifier: MIT
 

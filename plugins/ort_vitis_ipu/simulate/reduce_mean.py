@@ -1,7 +1,6 @@
 """The DPU averages over any axes by a multiplication and a shift.
 
-Source: option ConvertReduceMeanToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
-models of that release
+Source: option ConvertReduceMeanToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual; models of that release
 carry the factors that `reciprocal` computes.
 """
 # SPDX-License-Identifier: MIT

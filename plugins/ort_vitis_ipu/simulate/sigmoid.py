@@ -1,7 +1,6 @@
 """The DPU has no exponential for a Sigmoid: it takes the straight lines of HardSigmoid.
 
-Source: option ConvertSigmoidToHardSigmoid of the Vitis AI Quantizer for ONNX 1.16 manual;
-models of that release hold
+Source: option ConvertSigmoidToHardSigmoid of the Vitis AI Quantizer for ONNX 1.16 manual; models of that release hold
 HardSigmoid with alpha = 1/6 and beta = 1/2.
 """
 # SPDX-License-Identifier: MIT

@@ -4,8 +4,7 @@ With x rounded to bfloat16 (b):  n = floor(x log2(e)),  r = b(x - n ln(2)),
 p = b(b(b(0.21875 r + 0.486328125) r + 1) r + 1),  e = b(2^n p),  y = b(e / b(sum(e))).
 No maximum is subtracted first: beyond x = 88 the exponential is infinite, as it is on the device.
 
-Source: option ConvertSoftmaxToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual;
-the steps and their
+Source: option ConvertSoftmaxToDPUVersion of the Vitis AI Quantizer for ONNX 1.16 manual; the steps and their
 coefficients are those of the nodes that such a model holds.
 """
 # SPDX-License-Identifier: MIT
