@@ -9,7 +9,6 @@ from ort_vitis_plugin.errors import OptionError
 from ort_vitis_plugin.trials.budget import Budget, seconds_of
 
 
-
 def test_times_are_read_as_people_write_them() -> None:
     assert [seconds_of(text) for text in ("90s", "5m", "1h30m", "2m5", "7", "0.5s")] == [90, 300, 5400, 125, 7, 0.5]
     assert seconds_of(3) == 3

@@ -10,7 +10,6 @@ from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantType
 from ort_vitis_plugin.trials.trial import Trial, key_of, pareto, plain
 
 
-
 def test_what_is_beaten_is_not_on_the_front() -> None:
     rows = [Trial(name, {}, score, on_device=nodes) for name, score, nodes in (("a", 1, 9), ("b", 3, 8), ("c", 2, 7))]
     assert [row.what for row in pareto(rows)] == ["a", "b"]

@@ -65,6 +65,8 @@ def test_without_a_path_nothing_is_written() -> None:
 def test_samples_in_another_order_have_another_digest() -> None:
     one, two = {"x": np.zeros(2, np.float32)}, {"x": np.ones(2, np.float32)}
     assert digest_of([one, two]) == digest_of([{**one}, {**two}])
-    assert len({digest_of(feeds) for feeds in ([one, two], [two, one], [one], [{"x": np.zeros((1, 2), np.float32)}])}) == 4
+    assert (
+        len({digest_of(feeds) for feeds in ([one, two], [two, one], [one], [{"x": np.zeros((1, 2), np.float32)}])}) == 4
+    )
     words = {"x": np.array(["a", "b"], object)}
     assert digest_of([words]) == digest_of([{"x": np.array(["a", "b"], object)}])
