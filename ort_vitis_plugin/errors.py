@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def suggest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """'; did you mean A or B?' for the names closest to ``name`` (difflib's ratio), else the empty string."""
+    from difflib import get_close_matches  # compiles patterns, and an import of this package misspells nothing
+
     lowered = {candidate.lower(): candidate for candidate in known}
     close = [lowered[key] for key in get_close_matches(name.lower(), lowered, n=3, cutoff=cutoff)]
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -66,6 +66,7 @@ class Graph:
         self._beside = external_weights.arrays_of(model)
         self._names: set[str] = set()
         self._suffix: dict[str, int] = {}
+        self._order: list[NodeProto] | None = None  # until the next edit
         for node in self.nodes.values():
             twice = next((tensor for tensor in node.output if tensor in self._producers), "")
             if twice:
@@ -198,6 +199,7 @@ class Graph:
         return self.add(node)
 
     def remove(self, node: NodeProto) -> None:
+        self._order = None
         del self.nodes[id(node)]
         for tensor in self.reads(node):
             self._consumers.get(tensor, {}).pop(id(node), None)
@@ -218,6 +220,7 @@ class Graph:
         self._names.add(tensor.name)
 
     def set_inputs(self, node: NodeProto, inputs: Iterable[str]) -> None:
+        self._order = None
         for tensor in self.reads(node):
             self._consumers.get(tensor, {}).pop(id(node), None)
         node.input[:] = list(inputs)
@@ -225,6 +228,7 @@ class Graph:
             self._consumers.setdefault(tensor, {})[id(node)] = node
 
     def set_outputs(self, node: NodeProto, outputs: Iterable[str]) -> None:
+        self._order = None
         for tensor in node.output:
             if self._producers.get(tensor) is node:
                 del self._producers[tensor]
@@ -332,6 +336,7 @@ class Graph:
     # ------------------------------------------------------------------ inside
 
     def _index(self, node: NodeProto) -> None:
+        self._order = None
         for tensor in self.reads(node):
             self._consumers.setdefault(tensor, {})[id(node)] = node
         for tensor in node.output:
@@ -344,4 +349,6 @@ class Graph:
 
     def sorted(self) -> list[NodeProto]:
         """Topological order that keeps today's order where it is free to."""
-        return in_order(self.nodes, self._producers, self._consumers, self.reads)
+        if self._order is None:
+            self._order = in_order(self.nodes, self._producers, self._consumers, self.reads)
+        return list(self._order)

@@ -133,8 +133,7 @@ def output_parts(model: ModelProto) -> dict[str, list[Part]]:
 
     ``model`` is the float model; types and shapes are inferred where it does not state them.
     """
-    graph = Graph(model, copy=False)
-    if not any(node.op_type == "Concat" for node in graph):
+    if not any(node.op_type == "Concat" for node in model.graph.node):
         return {}
     graph = Graph(onnx.shape_inference.infer_shapes(model, data_prop=True), copy=False)
     walk, found = _Walk(graph), {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import EncodeError
 
-from .external_weights import copy_field
+from .external_weights import LARGE, copy_field
 from .two_files import save_in_two_files
 from .whole_file import whole_file
 
@@ -55,7 +55,9 @@ def ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
 
 
 def _length(tensor: TensorProto) -> int:
-    """Bytes of a serialized tensor."""
+    """Bytes of a serialized tensor; protobuf knows them by serializing, which is dear for large ones alone."""
+    if len(tensor.raw_data) < LARGE:
+        return tensor.ByteSize()
     size = sum(map(len, _split(tensor, "raw_data")))
     if tensor.HasField("raw_data"):
         raw = len(tensor.raw_data)

@@ -61,6 +61,8 @@ def _foreign_type(call: Call, plan: Plan, node: NodeProto) -> str | None:
 def _note_exclusions_without_effect(call: Call, plan: Plan) -> None:
     """A node that the caller leaves float still stands between codes where its neighbours read and write them."""
     excluded = set(call.request.nodes_to_exclude)
+    if not excluded:
+        return
     for node in plan.graph:
         tensors = [name for name in (*node.input, *node.output) if name and not plan.graph.is_constant(name)]
         if node.name not in excluded or not all(plan.fused_end(name) in plan for name in tensors):

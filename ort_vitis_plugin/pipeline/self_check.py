@@ -202,6 +202,8 @@ def _answers(
 
 def _has_packed_products(model: ModelProto) -> bool:
     """Whether default sessions turn products into MatMulNBits: a matrix of native codes, and not 8 bits beside it."""
+    if not any(node.op_type in ("MatMul", "Gemm") for node in model.graph.node):
+        return False
     graph = Graph(model, copy=False)
 
     def codes(tensor: str) -> str | None:

@@ -131,7 +131,7 @@ class ErrorCurve:
         qmin, qmax = self.limits
         if self.values is not None and self.kind.is_wide:
             return float(squared_error_direct(self.values, [position], qmin, qmax, zero)[0])
-        return float(self.sketch.squared_error([position], qmin, qmax, zero)[0])
+        return self.sketch.error_of_step(scale_of(position), qmin, qmax, zero)
 
     def _zero_points(self, position: int) -> list[int]:
         if self.symmetric:

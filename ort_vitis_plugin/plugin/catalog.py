@@ -52,6 +52,7 @@ class Catalog:
         self.entries = entries_of(manager)
         guard_hooks(manager)
         self._judged: set[str] = set()
+        self._listed: dict[tuple[type[Any], ...], list[Any]] = {}
         self._winners: dict[tuple[str, object], Entry] = {}
         for entry in self.entries:
             first = self._winners.setdefault((entry.family, entry.key), entry)
@@ -75,6 +76,12 @@ class Catalog:
         return self._all((kind,))
 
     def _all(self, kinds: tuple[type[Any], ...]) -> list[Any]:
+        # Winners never change, and targets are looked up for every tensor.
+        if kinds not in self._listed:
+            self._listed[kinds] = self._sorted(kinds)
+        return list(self._listed[kinds])
+
+    def _sorted(self, kinds: tuple[type[Any], ...]) -> list[Any]:
         order = {name: number for number, name in enumerate(BUNDLED)}
         found = [entry for entry in self._winners.values() if isinstance(entry.declaration, kinds)]
         found.sort(key=lambda entry: order.get(entry.plugin, len(order)))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def binned_error(view: View, step: float, low: int, high: int) -> float:
     """W + sum n (m - q step)^2, and for the bins of several codes the error of evenly spread values."""
-    error = view.n * (view.mean / step - np.clip(np.rint(view.mean / step), low, high)) ** 2
-    reach = np.abs(view.mean).max(initial=0.0) / step
-    if max(-low, high) > 256 and reach >= 256:
+    scaled = view.mean / step
+    error = view.n * (scaled - np.minimum(np.maximum(np.rint(scaled), low), high)) ** 2
+    if max(-low, high) > 256 and np.abs(scaled).max(initial=0.0) >= 256:
         first, last = view.low / step, view.high / step
         mixed = (last - first >= 0.75) & (last > low) & (first < high)
         if mixed.any():

@@ -30,6 +30,7 @@ class ErrorWeights:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.graph = plan, plan.graph
         self._known: dict[str, float] = {}
+        self._squares: dict[str, float | None] = {}
         for node in reversed(self.graph.sorted()):
             for tensor in node.output:
                 self._known[tensor] = self._weigh(tensor)
@@ -69,6 +70,11 @@ class ErrorWeights:
         return float(terms * terms * w * x)
 
     def _mean_square(self, name: str) -> float | None:
+        if name not in self._squares:
+            self._squares[name] = self._seen_square(name)
+        return self._squares[name]
+
+    def _seen_square(self, name: str) -> float | None:
         tensor = self.plan.tensors.get(self.plan.fused_end(name)) if name else None
         if tensor is None or not isinstance(tensor.curve, ErrorCurve) or not tensor.curve.sketch.count:
             return None

@@ -52,6 +52,9 @@ def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: froz
     Back through nodes all of whose results lead there; a node of ``stops`` is not among them, its result is.
     """
     found = Traced({}, {})
+    given = {id(node): set(ends(node)) for node in graph}
+    if not any(given.values()):
+        return found
     leads: dict[int, set[str]] = {}  # by reader: the inputs that lead to an end
     for node in reversed(graph.sorted()):
         for tensor in node.output:
@@ -61,7 +64,7 @@ def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: froz
             found.nodes[node.name] = found.tensors[read[0]]
             leads[id(node)] = set(node.input)
         else:
-            leads[id(node)] = set(ends(node))
+            leads[id(node)] = given[id(node)]
     for tensor in (*graph.inputs, *graph.initializers):
         found.add(graph, tensor, leads)
     return found

@@ -27,6 +27,8 @@ def float_final_softmax(graph: Graph, context: Context) -> StaysFloat:
     """Leave a Softmax float whose probabilities only leave the model, unless op_types_to_quantize names Softmax."""
     if NORMALIZED & set(context.request.op_types):
         return StaysFloat()
+    if not any(node.op_type in NORMALIZED for node in graph):
+        return StaysFloat()
     found: dict[str, str] = {}
     leaves: set[str] = set()
     for node in reversed(graph.sorted()):

@@ -11,7 +11,6 @@ import pytest
 
 from ort_vitis_plugin.analysis.device_report import FILE, PROVIDER, compile_and_run, read_report
 from ort_vitis_plugin.analysis.placement_forecast import Placement, forecast
-from ort_vitis_plugin.cli.main import main
 from ort_vitis_plugin.demo import data
 from ort_vitis_plugin.errors import ModelError, UnsupportedError
 
@@ -87,13 +86,3 @@ def test_with_the_provider_it_compiles_runs_and_reads(tmp_path: Path, monkeypatc
     assert (name, asked["providers"][1]) == (PROVIDER, "CPUExecutionProvider")
     assert (options["cache_key"], options["xclbin"]) == ("digits", "4x4.xclbin")
     assert asked["feed"] == feed
-
-
-def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = str(stand_in(tmp_path, left=("Concat",)))
-    assert main(["device-report", "--report", report, "--float", str(data.model_path())]) == 0
-    shown = capsys.readouterr().out
-    assert "38 of 40 nodes are on the device" in shown
-    assert "Concat" in shown.split("Otherwise than the forecast")[1]
-    assert main(["device-report", str(data.model_path())]) == 2
-    assert main(["device-report"]) == 2

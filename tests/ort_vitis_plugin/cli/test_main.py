@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +68,3 @@ def test_interrupt_is_130_and_leaves_no_file(folder: Path, monkeypatch: pytest.M
     before = files(folder)
     assert run("quantize model.onnx -o q.onnx --data samples.npz --preset ipu_cnn") == 130
     assert files(folder) == before
-
-
-def test_module_runs_as_a_program(folder: Path) -> None:
-    answer = subprocess.run(
-        [sys.executable, "-m", "ort_vitis_plugin", "explain", "MinMSE"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": str(Path(__file__).resolve().parents[3])},
-    )
-    assert (answer.returncode, answer.stderr) == (0, "")
-    assert "ort_vitis_pow2" in answer.stdout

@@ -5,27 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 
-from ort_vitis_plugin.cli.main import main
-from ort_vitis_plugin.testing import graph
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with dynamic.onnx."""
-    monkeypatch.chdir(tmp_path)
-    constants = {"w": np.ones((2, 3, 1, 1), np.float32)}
-    text = "t (float[N, 3, 8, 8] x) => (float[N, 2, 8, 8] y) { z = Conv(x, w) y = Relu(z) }"
-    onnx.save(graph(text, constants=constants), "dynamic.onnx")
-    np.save("x.npy", np.random.default_rng(0).normal(size=(3, 3, 8, 8)).astype(np.float32))
-    return tmp_path
-
-
-def run(line: str) -> int:
-    return main(line.split())
+from tests.ort_vitis_plugin.cli.commands import run
 
 
 def batch(path: str) -> list[int]:
@@ -34,7 +17,7 @@ def batch(path: str) -> list[int]:
 
 
 @pytest.mark.parametrize("flag", ["--fix-dim N=1", "--fix-shape x=1,3,8,8"])
-def test_every_verb_fixes_sizes(flag: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_verb_fixes_sizes(flag: str, dynamic: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"fix-shape dynamic.onnx -o fixed.onnx {flag}") == 0
     assert run(f"quantize dynamic.onnx -o q.onnx --data x.npy --preset ipu_cnn -q {flag}") == 0
     assert run(f"calibrate dynamic.onnx -o c.npz --data x.npy --preset ipu_cnn {flag}") == 0
@@ -48,17 +31,9 @@ def test_every_verb_fixes_sizes(flag: str, folder: Path, capsys: pytest.CaptureF
     assert "takes 2 of 2 nodes" in capsys.readouterr().out
 
 
-def test_the_report_groups_what_is_not_for_the_device(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_groups_what_is_not_for_the_device(dynamic: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("quantize dynamic.onnx -o q.onnx --data x.npy --preset ipu_cnn") == 0
     assert "--fix-dim N=1" in capsys.readouterr().out
-
-
-def test_fix_shape_alone_says_what_is_open(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fix-shape dynamic.onnx") == 0
-    assert capsys.readouterr().out == "x: [N, 3, 8, 8]\nto fix them, add --fix-dim N=1\n"
-    assert run("fix-shape dynamic.onnx -o fixed.onnx --fix-dim N=1") == 0
-    assert run("fix-shape fixed.onnx") == 0
-    assert capsys.readouterr().out.endswith("every size of the model's inputs is fixed\n")
 
 
 REFUSED = {
@@ -73,10 +48,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_refuses_in_one_line_and_writes_nothing(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(folder.iterdir())
+def test_refuses_in_one_line_and_writes_nothing(line: str, dynamic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(dynamic.iterdir())
     assert run(line) != 0
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert REFUSED[line] in told
-    assert sorted(folder.iterdir()) == before
+    assert sorted(dynamic.iterdir()) == before

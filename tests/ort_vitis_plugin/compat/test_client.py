@@ -60,14 +60,6 @@ def test_a_module_and_names_of_an_older_package(tmp_path: Path) -> None:
     assert (found.stdout.strip(), found.returncode) == ("True", 0), found.stderr
 
 
-def test_a_sitecustomize_that_is_there_still_runs(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.theirs = 5", encoding="utf-8")
-    code = "import sys; print(theirs, 'onnxruntime' in sys.modules)"
-    env = environment(base={**os.environ, "PYTHONPATH": str(tmp_path)})
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-    assert found.stdout.split() == ["5", "False"]
-
-
 def test_the_environment_changes_nothing_else() -> None:
     base = {"PYTHONPATH": os.pathsep.join(["/one", "/two"]), "HOME": "/home"}
     found = environment(["a", "b"], base)

@@ -47,9 +47,3 @@ def test_a_removed_block_is_stale(checkout: Path) -> None:
     page = checkout / "docs" / "reference" / "steps_and_rules.md"
     page.write_text(page.read_text().replace("<!-- begin: rules -->", ""))
     assert stale_blocks(checkout) == ["rules"]
-
-
-def test_docs_of_an_installation_say_what_they_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["docs"], ["docs", "--check"]):
-        assert main([*arguments, "--root", str(tmp_path)]) == 2
-        assert "is no source checkout" in capsys.readouterr().err

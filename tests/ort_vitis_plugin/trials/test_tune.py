@@ -17,8 +17,7 @@ from ort_vitis_plugin import load_config, quantize_static
 from ort_vitis_plugin.errors import CalibrationError, OptionError, OutputError
 from ort_vitis_plugin.testing import graph
 from ort_vitis_plugin.trials.bench import Bench
-from ort_vitis_plugin.trials.budget import seconds_of
-from ort_vitis_plugin.trials.trial import Trial, key_of, pareto
+from ort_vitis_plugin.trials.trial import Trial
 from ort_vitis_plugin.trials.tune import Tuned, tune
 
 pytestmark = pytest.mark.filterwarnings("ignore::ort_vitis_plugin.errors.AccuracyWarning")
@@ -199,14 +198,3 @@ def test_bad_arguments_are_told_before_work(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="no file of trials"):
             tune(detector(), feeds(2), out=tmp_path / "x.onnx")
         assert other.read_bytes() == foreign
-
-
-def test_times_are_read_as_people_write_them() -> None:
-    assert [seconds_of(text) for text in ("90s", "5m", "1h30m", "2m5", "7", "0.5s")] == [90, 300, 5400, 125, 7, 0.5]
-    assert seconds_of(3) == 3
-
-
-def test_what_is_beaten_is_not_on_the_front() -> None:
-    rows = [Trial(name, {}, score, on_device=nodes) for name, score, nodes in (("a", 1, 9), ("b", 3, 8), ("c", 2, 7))]
-    assert [row.what for row in pareto(rows)] == ["a", "b"]
-    assert key_of({"a": 1, "b": {"y": 2, "x": 1}}) == key_of({"b": {"x": 1, "y": 2}, "a": 1})

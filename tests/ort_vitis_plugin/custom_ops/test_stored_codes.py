@@ -1,0 +1,46 @@
+"""value = (codes - zero_point) * scale, for one scale, for channels and for blocks, as onnxruntime has it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ort_vitis_plugin.custom_ops.stored_codes import stored_codes
+from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.testing import graph, run_model
+
+CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
+CASES = {
+    "one scale": ({"s": np.float32(0.5), "z": np.int8(3)}, "", None),
+    "a list of one": ({"s": np.float32([0.5]), "z": np.int8([3])}, "", None),
+    "rows": ({"s": np.float32([1, 2, 3, 4]), "z": np.int8([0, 1, 2, 3])}, "<axis = 0>", 0),
+    "columns from behind": ({"s": np.arange(1, 7, dtype=np.float32), "z": np.zeros(6, np.int8)}, "<axis = -1>", 1),
+    "blocks": (
+        {"s": np.arange(1, 13, dtype=np.float32).reshape(4, 3), "z": np.ones((4, 3), np.int8)},
+        "<axis = 1, block_size = 2>",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_those_of_onnxruntime(case: str) -> None:
+    parameters, attributes, axis = CASES[case]
+    text = f"t (float[4, 6] x) => (float[4, 6] y) {{ w = DequantizeLinear{attributes}(c, s, z)  y = Add(x, w) }}"
+    model = graph(text, 21, {"c": CODES, **{name: np.asarray(each) for name, each in parameters.items()}})
+    found = stored_codes(Graph(model), "w")
+    assert found is not None
+    assert found.axis == axis
+    np.testing.assert_array_equal(found.value(), run_model(model, {"x": np.zeros((4, 6), np.float32)})["y"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t (int8[4, 6] c) => (float[4, 6] w) { w = DequantizeLinear(c, s) }",
+        "t (float[4, 6] x) => (float[4, 6] w) { w = Relu(x) }",
+    ],
+)
+def test_what_is_computed_is_not_stored(text: str) -> None:
+    assert stored_codes(Graph(graph(text, 21, {"s": np.float32(0.5).reshape(())})), "w") is None

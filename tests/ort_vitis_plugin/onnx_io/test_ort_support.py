@@ -1,0 +1,25 @@
+"""What the installed onnxruntime is said to run, it runs; what it is said not to, it refuses."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto
+
+from ort_vitis_plugin.onnx_io.ort_support import KNOWN_PAIRS, has_float8_pairs, has_native_pairs
+from ort_vitis_plugin.testing import runs
+
+
+@pytest.mark.parametrize("opset", [*range(10, KNOWN_PAIRS + 1), onnx.defs.onnx_opset_version()])
+def test_native_pairs_are_where_onnxruntime_runs_them(opset: int) -> None:
+    text = """t (float[2] x) => (int8[2] y) {
+        s = Constant<value = float {1.0}>()
+        z = Constant<value = int8 {0}>()
+        y = QuantizeLinear(x, s, z) }"""
+    assert has_native_pairs(opset) == runs(text, opset)
+
+
+def test_float8_is_known_and_integers_are_none() -> None:
+    assert has_float8_pairs(TensorProto.FLOAT8E4M3FN)
+    assert not has_float8_pairs(TensorProto.INT64)
