@@ -160,6 +160,8 @@ class TensorParameters:
         powers = self.settings.method.power_of_two or self.writer.power_of_two_scales
         if powers:
             given = softmax_affine(kind, symmetric=symmetric)
+        elif self.writer.writes_operators and not kind.is_signed:
+            given = softmax_affine(kind, symmetric=False)  # what onnxruntime's kernel on codes is made for
         else:
             given = self._range_parameters(0.0, 1.0, kind, limits, symmetric=symmetric)
         return TensorPlan(name, Role.ACTIVATION, kind, given.scale, given.zero_point, fixed=powers)

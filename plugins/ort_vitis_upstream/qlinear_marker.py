@@ -1,14 +1,18 @@
 """Where quantized operators are written, onnxruntime marks other nodes than where pairs are.
 
 Pad, GlobalAveragePool, ArgMax        only behind codes: alone they gain nothing
+AveragePool                           also at the start: its kernel on codes is the faster one; means have a scale of
+                                      their own, for they span less than what they are of
 Sum, Min, Max                         never: no operator computes them on codes
-AveragePool                           also at the start: its kernel on codes is the faster one
+ConvTranspose, TopK, normalizations   likewise, unless the target is a device, which takes pairs
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from onnxruntime.quantization.operators.direct_q8 import QDQDirect8BitOp
 
 from ort_vitis_plugin.api import Marker, QDQOperatorBase
 
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
 BEHIND_CODES = frozenset({"Pad", "GlobalAveragePool", "ArgMax"})
 NOWHERE = frozenset({"Sum", "Min", "Max"})
 ANYWHERE = frozenset({"AveragePool"})
+FLOAT_ALONE = frozenset(
+    {"BatchNormalization", "ConvTranspose", "CumSum", "InstanceNormalization", "LayerNormalization", "TopK"}
+)
 
 
 class Unmarked(QDQOperatorBase):  # type: ignore[misc]
@@ -34,6 +41,15 @@ class QLinearMarker(Marker):
         has_codes = self.is_tensor_quantized(node.input[0]) if node.input else False
         if node.op_type in NOWHERE or (node.op_type in BEHIND_CODES and not has_codes):
             return Unmarked(self, node)
-        if node.op_type in ANYWHERE and not has_codes:
+        if node.op_type in FLOAT_ALONE and not self._has_device():
+            return Unmarked(self, node)
+        handler = super().handler(node)
+        if node.op_type not in ANYWHERE:
+            return handler
+        if not has_codes:
             self.quantize_activation_tensor(node.input[0])
-        return super().handler(node)
+        return QDQOperatorBase(self, node) if isinstance(handler, QDQDirect8BitOp) else handler
+
+    def _has_device(self) -> bool:
+        targets = map(self.settings.catalog.target, self.settings.lineage)
+        return any(target.placement is not None for target in targets)
