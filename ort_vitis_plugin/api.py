@@ -14,6 +14,7 @@ from .custom_ops.function_builder import Body as FunctionBody
 from .custom_ops.put_functions import put_functions
 from .custom_ops.stored_codes import StoredCodes, stored_codes
 from .data_readers import CHANNELS_LAST, Feed
+from .data_readers.spread import picked, spread
 from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Pair, PairWriter
@@ -25,6 +26,7 @@ from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
+from .measure.class_outputs import class_axes
 from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
+    from .pipeline.held_out import Judged, judged
     from .pipeline.written_plan import written
 
 __all__ = [
@@ -110,6 +113,7 @@ __all__ = [
     "FunctionBody",
     "Fusion",
     "Graph",
+    "Judged",
     "LeaveFloat",
     "Marker",
     "ModelError",
@@ -168,6 +172,7 @@ __all__ = [
     "captured_names",
     "change_constant",
     "check_model",
+    "class_axes",
     "clip_bounds",
     "constant",
     "dequantize",
@@ -184,6 +189,7 @@ __all__ = [
     "inverse_of",
     "is_closed",
     "is_divisor",
+    "judged",
     "largest",
     "least",
     "leave_float",
@@ -194,6 +200,7 @@ __all__ = [
     "open_session",
     "operands",
     "option",
+    "picked",
     "plan",
     "position_of",
     "prepare",
@@ -211,6 +218,7 @@ __all__ = [
     "set_values",
     "settings_for",
     "solve",
+    "spread",
     "sqnr_db",
     "square_of",
     "store",
@@ -225,9 +233,11 @@ __all__ = [
 
 # They pull in the whole pipeline, which a plugin that only declares does not need.
 _LATER = {
+    "Judged": "pipeline.held_out",
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
     "forecast": "analysis.placement_forecast",
+    "judged": "pipeline.held_out",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",

@@ -56,10 +56,14 @@ class NetworkError:
         return bool(self.agreement.mean() >= other.agreement.mean())
 
 
-def network_error(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> NetworkError:
+def network_error(
+    wanted: Sequence[Outputs], found: Sequence[Outputs], classes: Sequence[int | None] | None = None
+) -> NetworkError:
     """``wanted`` and ``found`` hold, sample by sample, the outputs of the float and of the quantized network.
 
-    An output that is no array of floats, or differs in shape, is left out for all samples.
+    ``classes`` gives the axis along which each output ranks classes, None for one that does not; without it, that is
+    the last axis of any that has three entries or more along it. An output that is no array of floats, or differs in
+    shape, is left out for all samples.
     """
     errors: list[list[float]] = [[] for _ in wanted]
     agreement: list[list[float]] = [[] for _ in wanted]
@@ -70,8 +74,9 @@ def network_error(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> Networ
         splits = all(_has_parts(f) and f.shape[-1] == pairs[0][0].shape[-1] for f, _ in pairs)
         for sample, (f, q) in enumerate(pairs):
             errors[sample] += _errors(f.astype(np.float64), q.astype(np.float64), splits=splits)
-            if f.ndim >= 2 and f.shape[-1] >= FEWEST_CLASSES and not splits:
-                agreement[sample].append(float((f.argmax(axis=-1) == q.argmax(axis=-1)).mean()))
+            axis = -1 if classes is None else classes[at]
+            if axis is not None and f.ndim >= 2 and f.shape[axis] >= FEWEST_CLASSES and not splits:
+                agreement[sample].append(float((f.argmax(axis=axis) == q.argmax(axis=axis)).mean()))
     means = [float(np.mean(shares)) if shares else 1.0 for shares in agreement]
     return NetworkError(np.asarray(errors, np.float64).reshape(len(errors), -1), np.asarray(means))
 

@@ -85,6 +85,8 @@ def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph
     except Exception:
         _take_back(plan, constants, tensors)
         raise
+    if done:
+        call.ledger.judged = None  # what samples held out say of the plan before
     wrong = next((name for name, before in constants.items() if not _still_fits(plan.graph, name, before)), None)
     if wrong is None:
         for name, before in constants.items():

@@ -140,6 +140,7 @@ def quantize_once(
     constants = dict(graph.initializers)
     if corrects or statistics.constants:
         plan = correct(call, plan, float_graph)
+    call.ledger.judge = call.ledger.judged = None
     if not decided and statistics.constants is None:
         keep_beside_ranges(call, plan, constants)
     plan = adjust(call, plan)

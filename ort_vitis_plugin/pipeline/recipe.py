@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import ModelError
 from ..graph import Graph
 from ..plan import Role
 from ..planning.marker import Marker
@@ -17,12 +18,13 @@ from ..report.report import Report
 from ..request.call import Call
 from . import subgraphs
 from .corrections import FEWEST, real_samples
-from .held_out import REFUSALS, HeldOut, judges_of
+from .held_out import Judged, held_out
 from .written_plan import carry_over, written
 
 if TYPE_CHECKING:
     from ..calibration.statistics import Statistics
     from ..plan import Plan
+    from .held_out import HeldOut
 
 # 30 dB: below it scores of networks do not move (tests/zoo/README.md).
 GOOD = 1e-3
@@ -71,30 +73,32 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
     if statistics.samples < FEWEST:
         call.note(TOO_FEW.format(samples=statistics.samples, method=call.method.key, fewest=FEWEST))
         return without
-    feeds = judges_of(call, statistics.samples)
-    if not feeds:
+    judge = held_out(call, float_graph, statistics.samples)
+    if judge is None:
         call.note(READ_ONCE.format(method=call.method.key))
         return without
-    judge = HeldOut(call, Graph(float_graph.write_back()).to_model(), feeds)
     first = _trial(call, graph, without)
-    try:
-        plain = judge.error_of(written(first, call))
-    except REFUSALS:
+    plain = _judged(call, judge, first)
+    if plain is None:
         call.ledger.satisfied = True
         call.note(CANNOT_RUN.format(method=call.method.key))
         return without
-    if plain.mean < GOOD and (plain.agreement == 1).all():
+    call.ledger.judged = plain
+    if plain.error.mean < GOOD and (plain.error.agreement == 1).all():
         call.ledger.satisfied = True
-        call.note(SATISFIED.format(method=call.method.key, samples=len(feeds), error=plain.mean))
+        call.note(SATISFIED.format(method=call.method.key, samples=len(judge), error=plain.error.mean))
         return without
     second = _trial(call, graph, statistics)
     if not _differ(first, second):
         return statistics
-    energy = judge.error_of(written(second, call))
-    taken = energy.is_better_than(plain)
+    energy = _judged(call, judge, second)
+    taken = energy is not None and energy.error.is_better_than(plain.error)
+    if taken:
+        call.ledger.judged = energy
+    found = "onnxruntime cannot run what they give" if energy is None else f"{energy.error.mean:.3g} of float with them"
     call.note(
-        f"Recipe: {ENERGY} are {'taken' if taken else 'left'}: over {len(feeds)} samples held out the error of the "
-        f"outputs is {energy.mean:.3g} of float with them and {plain.mean:.3g} without"
+        f"Recipe: {ENERGY} are {'taken' if taken else 'left'}: over {len(judge)} samples held out the error of the "
+        f"outputs is {found} and {plain.error.mean:.3g} without"
     )
     return statistics if taken else without
 
@@ -105,6 +109,15 @@ def _trial(call: Call, graph: Graph, statistics: Statistics) -> Plan:
     copy = carry_over(graph, Graph(graph.write_back()))
     marker = (call.format.marker or Marker)(copy, subgraphs.call_for(quiet, copy))
     return Planner(marker.marks, statistics, marker.settings, quiet.ledger).plan()
+
+
+def _judged(call: Call, judge: HeldOut, plan: Plan) -> Judged | None:
+    """The plan as written, judged; None where onnxruntime does not run it."""
+    model = written(plan, call)
+    try:
+        return Judged(judge, model, judge.error_of(model))
+    except ModelError:
+        return None
 
 
 def _differ(one: Plan, other: Plan) -> bool:

@@ -45,10 +45,20 @@ class Constants:
             return self._in_blocks(name, array, kind, 0 if axis is None else axis % array.ndim, symmetric=symmetric)
         if axis is None or not array.ndim or kind.scaling is Scaling.NONE:
             importance = self._importance(name, role, stated)
-            planned = self.parameters.of(name, role, kind, None, symmetric, stated[0], array, importance)
-            return self._narrowed(planned, array, importance)
+
+            def one() -> TensorPlan:
+                planned = self.parameters.of(name, role, kind, None, symmetric, stated[0], array, importance)
+                return self._narrowed(planned, array, importance)
+
+            return self.parameters.once((name, role, kind, symmetric, importance is None), one)
         check_channels(name, array.shape, stated)
-        return self._per_channel(name, role, kind, array, axis % array.ndim, stated, symmetric=symmetric)
+        importance = self._importance(name, role, stated)
+        at = axis % array.ndim
+
+        def each() -> TensorPlan:
+            return self._per_channel(name, role, kind, array, at, stated, importance, symmetric=symmetric)
+
+        return self.parameters.once((name, role, kind, symmetric, importance is None, at), each)
 
     def _has_blocks(self, name: str, array: NDArray[Any], kind: QType, stated: Override) -> bool:
         asked = bool(self.options[OrtOptions].block_size) and kind.is_integer and not PARAMETERS & stated.keys()
@@ -69,11 +79,11 @@ class Constants:
         array: NDArray[Any],
         axis: int,
         stated: Sequence[Override],
+        importance: NDArray[np.float32] | None,
         *,
         symmetric: bool,
     ) -> TensorPlan:
         channels = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
-        importance = self._importance(name, role, stated)
         shares = [None] * len(channels) if importance is None else _by_channel(importance, axis)
         found = [
             self.parameters.of(name, role, kind, None, symmetric, stated[min(number, len(stated) - 1)], channel, share)

@@ -90,7 +90,11 @@ class Planner:
         sketch = self.statistics.get(self.range_source.get(name, name)) or Sketch()
         default, *others = self._kinds(name)
         kind = self.parameters.kind(override, default)
-        planned = self.parameters.of(name, Role.ACTIVATION, kind, sketch, self._symmetric(name, override), override)
+        symmetric = self._symmetric(name, override)
+        planned = self.parameters.once(
+            (name, Role.ACTIVATION, kind, symmetric),
+            lambda: self.parameters.of(name, Role.ACTIVATION, kind, sketch, symmetric, override),
+        )
         convert = override.get("convert")
         if convert is not None:
             to = self.parameters.kind(convert, kind)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from .bounded_functions import least_range
 from .weight_energies import WeightEnergies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -115,6 +116,16 @@ class TensorParameters:
         else:
             given = self._range_parameters(low, high, kind, limits, symmetric=symmetric)
         return TensorPlan(name, role, kind, given.scale, given.zero_point)
+
+    def once(self, key: tuple[object, ...], make: Callable[[], TensorPlan]) -> TensorPlan:
+        """The tensor planned, found for the first of the plans that one call makes: methods look at all of its values.
+
+        ``key`` tells it from other tensors, and from itself as other plans have it.
+        """
+        known = self.settings.ledger.planned
+        if key not in known:
+            known[key] = make()
+        return copy.copy(known[key])
 
     def narrow(self, planned: TensorPlan, array: NDArray[Any], importance: NDArray[np.float32]) -> None:
         """Give a weight, planned from its range, the part of that range in which its error weighs least.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..calibration.statistics import Statistics
     from ..data_readers import Samples
+    from ..plan import TensorPlan
     from .settings import Settings
 
 
@@ -24,7 +25,8 @@ class Ledger:
     selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of custom-op libraries,
     ``changing`` by stage the steps that changed the float function, and ``on_the_way`` the float models that came of
     them; ``random`` says that the samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys
-    of its metadata, ``satisfied`` says that the recipe has nothing left to gain."""
+    of its metadata, ``satisfied`` says that the recipe has nothing left to gain. ``planned`` keeps the parameters of
+    tensors for all plans of the answer; ``judge`` are the samples held out, ``judged`` what they say of the plan."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -41,6 +43,9 @@ class Ledger:
     float_hash: str = ""
     metadata: frozenset[str] = frozenset()
     satisfied: bool = False
+    planned: dict[tuple[object, ...], TensorPlan] = field(default_factory=dict)
+    judge: object = None
+    judged: object = None
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:

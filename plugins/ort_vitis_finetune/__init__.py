@@ -9,8 +9,9 @@ from ort_vitis_plugin.api import Declaration, hookimpl
 
 from .bias_correction import BIAS_CORRECTION
 from .candidates import HESSIAN, ONLY_BIAS
-from .finetune import Finetuned, LayerResult, finetune
+from .finetune import finetune
 from .finetune_plan import FAST_FINETUNE
+from .finetuned import Finetuned, LayerResult
 from .grid import Grid
 from .presets import PRESETS
 from .settings import FinetuneSettings

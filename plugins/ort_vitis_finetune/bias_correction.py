@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Correction, Option
+from ort_vitis_plugin.api import Correction, ModelError, Option, judged, picked, spread
 
 from .candidates import KEEP, ONLY_BIAS
 from .fast_finetune import KEY as FINE_TUNING
-from .plan_correction import finetuned_plan, spread
+from .plan_correction import finetuned_plan
 from .settings import FinetuneSettings
 
 if TYPE_CHECKING:
@@ -42,12 +42,19 @@ def correct_biases(
     known = context.statistics.samples if context.statistics is not None else 0
     asked = fallback or context.options.given(KEY)
     most = MOST if asked else min(max(known // SHARE, FEWEST), MOST_UNASKED)
-    feeds = spread(samples, known, most) if known else []
-    if len(feeds) < FEWEST:
+    try:
+        now = judged(plan, float_graph, context)
+        feeds = [] if now is None else picked(samples, spread(known, most, now.judge.numbers))
+        if now is None or len(feeds) < FEWEST:
+            if asked:
+                context.note(f"{KEY}: {known} samples are too few to learn from and to judge by; {FEWEST} would do")
+            return 0
+        found = finetuned_plan(plan, float_graph, feeds, context, SETTINGS, known=now)
+    except ModelError as error:
         if asked:
-            context.note(f"{KEY}: {len(feeds)} samples are too few to learn from and to judge by; {FEWEST} would do")
+            raise
+        context.note(f"{KEY}: biases stay as they are, for {error}")
         return 0
-    found = finetuned_plan(plan, float_graph, feeds, context, SETTINGS)
     done = sum(layer.candidate != KEEP for layer in found.layers)
     if not found.layers:
         return 0

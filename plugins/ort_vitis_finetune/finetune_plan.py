@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, UnsupportedError
+from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, UnsupportedError, picked, spread
 
 from .bias_correction import correct_biases
 from .candidates import KEEP
 from .fast_finetune import KEY, FastFinetune, fast_finetune, needs_torch
-from .plan_correction import finetuned_plan, spread
+from .plan_correction import finetuned_plan
 from .samples import ENOUGH, FEWEST
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Configuration, Context, Feed, Graph, Plan
 
-    from .finetune import LayerResult
+    from .finetuned import LayerResult
 
 
 def _asked(configuration: Configuration) -> FastFinetune:
@@ -49,7 +49,7 @@ def finetune_plan(plan: Plan, float_graph: Graph, samples: Iterable[Feed], conte
     """
     asked = _asked(context)
     known = context.statistics.samples if context.statistics is not None else 0
-    feeds = spread(samples, known, asked.samples or known) if known else []
+    feeds = picked(samples, spread(known, asked.samples or known))
     with Progress("fine-tuned layers", 0) as progress:
 
         def done(layer: LayerResult, number: int, of: int) -> None:

@@ -55,6 +55,13 @@ class Layer:
         """How many rows W has in all groups."""
         return math.prod(self.shape) // self.width
 
+    @property
+    def output_axis(self) -> int:
+        """The axis of its output along which W's rows lie."""
+        if self.node.op_type in ("Conv", "ConvTranspose"):
+            return 1
+        return -1 if self.constant else -2
+
     def rows(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of the constant's shape as W [group, output, K]."""
         groups = self.groups

@@ -57,6 +57,14 @@ class TensorCache:
         held = self._held[tensor][sample]
         return np.load(held) if isinstance(held, Path) else held
 
+    def put(self, tensor: str, sample: int, array: NDArray[Any]) -> None:
+        """Another value of the same size for one sample."""
+        held = self._held[tensor][sample]
+        if isinstance(held, Path):
+            np.save(held, array)
+        else:
+            self._held[tensor][sample] = array
+
     def drop(self, tensor: str) -> None:
         """Forget a tensor that nobody reads any more."""
         for held in self._held.pop(tensor, ()):

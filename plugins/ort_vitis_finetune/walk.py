@@ -89,6 +89,10 @@ class Walk:
         """A tensor that was reached and not released."""
         return self._cache.get(tensor, sample)
 
+    def put(self, tensor: str, sample: int, array: NDArray[Any]) -> None:
+        """Go on with another value of a tensor that was reached."""
+        self._cache.put(tensor, sample, array)
+
     def release(self, tensor: str) -> None:
         """One who wanted the tensor has seen it."""
         self._wanted[tensor] -= 1

@@ -59,6 +59,15 @@ def test_a_class_that_is_lost_is_no_gain() -> None:
     assert not one.is_better_than(other)
 
 
+def test_what_ranks_no_classes_loses_none() -> None:
+    """The largest of a row of pixels is no class."""
+    wanted = [[np.array([[[[1.0, 1.02, 9.0, 9.1]]]], np.float32)] for _ in range(6)]
+    before = [[np.array([[[[0.5, 1.5, 9.0, 9.2]]]], np.float32)] for _ in range(6)]
+    after = [[np.array([[[[1.0, 1.0, 9.11, 9.1]]]], np.float32)] for _ in range(6)]
+    one, other = (network_error(wanted, found, [None]) for found in (after, before))
+    assert one.is_better_than(other)
+
+
 def test_what_cannot_be_compared_is_no_gain() -> None:
     shorter = [[np.zeros((1, 9), np.float32)] for _ in WANTED]
     assert not network_error(WANTED, shorter).is_better_than(network_error(WANTED, noisy(WANTED, 0.1)))

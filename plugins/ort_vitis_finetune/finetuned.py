@@ -1,0 +1,41 @@
+"""What fine-tuning found, layer by layer and as constants."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class LayerResult:
+    """What became of one layer: the candidate taken, and the held-out mean square of its output's error."""
+
+    node: str
+    candidate: str
+    before: float
+    after: float
+    reason: str = ""
+
+
+@dataclass
+class Finetuned:
+    """Constants by their names in the float network; empty where nothing became better.
+
+    ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids. ``before`` and
+    ``after`` are the network's held-out errors: |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
+    """
+
+    codes: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    biases: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    layers: list[LayerResult] = field(default_factory=list)
+    before: float = math.nan
+    after: float = math.nan
+    interrupted: bool = False
+    reused: bool = False
