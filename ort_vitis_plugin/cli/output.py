@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
+
+from ..report.json_data import json_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,14 +67,3 @@ class Output:
         from ..onnx_io.whole_file import write_text
 
         write_text(self.json, text + "\n")
-
-
-def json_data(value: Any) -> Any:
-    """Data as JSON has them: what is not finite is null."""
-    if isinstance(value, dict):
-        return {str(key): json_data(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [json_data(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)

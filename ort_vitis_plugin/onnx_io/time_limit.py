@@ -78,16 +78,19 @@ def seconds_in_force() -> float:
     """The limit of one run.
 
     Raises:
-        LimitError: the environment variable ORT_VITIS_TIME_LIMIT holds no number of seconds.
+        LimitError: the environment variable ORT_VITIS_TIME_LIMIT holds no number of seconds above 0.
     """
     own = _limit.get()
     if own is not None:
         return own
     given = os.environ.get(VARIABLE)
     try:
-        return SECONDS if given is None else float(given)
+        seconds = SECONDS if given is None else float(given)
     except ValueError as error:
         raise LimitError(f"{VARIABLE}={given!r} is no number of seconds") from error
+    if not seconds > 0:
+        raise LimitError(f"{VARIABLE}={given!r} is no number of seconds above 0")
+    return seconds
 
 
 @contextmanager

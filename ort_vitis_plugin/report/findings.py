@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .json_data import json_data
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -62,13 +62,12 @@ class Findings:
         self.float_bytes, self.random_data = first.float_bytes, first.random_data
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; infinite decibels become None."""
+        """Data as JSON has them: decibels, errors and scales that are not finite are None."""
         data = asdict(self)
-        for key in ("sqnr", "fused", "integer_kernel_loss"):
-            data[key] = {name: value if math.isfinite(value) else None for name, value in data[key].items()}
         data["verdict"] = self.verdict.as_dict()
         data["tensors"] = {name: story.as_dict() for name, story in self.tensors.items()}
-        return data
+        found: dict[str, Any] = json_data(data)
+        return found
 
     def to_json(self) -> str:
-        return json.dumps(self.as_dict(), indent=1)
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False)

@@ -11,14 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ort_vitis_plugin.cli.output import Output, json_data
+from ort_vitis_plugin.cli.output import Output
 
 FOUND = {"a": math.inf, 1: (Path("x"), True, None), "ü": {"n": math.nan}}
 READ = {"a": None, "1": ["x", True, None], "ü": {"n": None}}
-
-
-def test_data_are_of_json() -> None:
-    assert json_data(FOUND) == READ
 
 
 @pytest.mark.parametrize("quiet", [False, True])

@@ -41,9 +41,10 @@ def test_a_session_ends_by_the_environment(monkeypatch: pytest.MonkeyPatch, capf
         session.run(None, ENDLESS[0])
     (found,) = session.run(None, {**ENDLESS[0], "c": np.array(False)})
     assert found.tolist() == [[1, 1, 1, 1]]
-    monkeypatch.setenv("ORT_VITIS_TIME_LIMIT", "soon")
-    with pytest.raises(errors.LimitError, match="no number of seconds"):
-        session.run(None, ENDLESS[0])
+    for wrong in ("soon", "nan", "-1", "0"):
+        monkeypatch.setenv("ORT_VITIS_TIME_LIMIT", wrong)
+        with pytest.raises(errors.LimitError, match=f"={wrong!r} is no number of seconds"):
+            session.run(None, ENDLESS[0])
     with time_limit(0.3), pytest.raises(errors.LimitError, match=r"within 0\.3 seconds"):
         session.run(None, ENDLESS[0])
     capfd.readouterr()
