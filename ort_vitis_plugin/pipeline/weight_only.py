@@ -20,6 +20,7 @@ from onnx import ModelProto, TensorProto
 from ..emission.pair_writer import PairWriter
 from ..errors import UnsupportedError
 from ..graph import DEFAULT_DOMAINS, Graph, attribute
+from ..graph.edit import become
 from ..graph.op_sets import RESHAPES
 from ..numerics.block_codes import block_codes
 from ..onnx_io import external_weights
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 IR_OF_4_BITS = 10
+TOOL_OPS = ("MatMul", "Gather")
 TABLE_BITS = 4  # of the tables that the tool takes
 Stored = Callable[["NodeProto"], WeightBlocks]
 TOOL = "onnxruntime.quantization.matmul_nbits_quantizer"
@@ -58,7 +60,7 @@ def check_weight_only(blocks: WeightBlocks | None) -> None:
 
 
 def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
-    """The selected weights: of MatMul, of Gemm (QDQ alone), and tables of Gather (QDQ: only where they are tied)."""
+    """The selected weights: of MatMul and Gemm, and tables of Gather (QDQ: only where they are tied)."""
     blocks = call.settings.weight_blocks
     assert blocks is not None
     by_tool = blocks.format == MAT_MUL_NBITS
@@ -67,7 +69,7 @@ def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
     def stored(node: NodeProto) -> WeightBlocks:
         return blocks.of_bits(bits.of(node) or blocks.bits)
 
-    products = [found for node in graph if (found := _of_product(graph, node, stored, gemm=not by_tool)) is not None]
+    products = [found for node in graph if (found := _of_product(graph, node, stored, by_tool=by_tool)) is not None]
     tables = [found for node in graph.of_type("Gather") if (found := _of_table(graph, node, stored)) is not None]
     ties = [(table, product) for table in tables for product in products if _is_tied(graph, table, product)]
     if not by_tool:
@@ -84,12 +86,19 @@ def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
     return [found for found in chosen if found not in apart]
 
 
-def _of_product(graph: Graph, node: NodeProto, stored: Stored, *, gemm: bool) -> BlockWeight | None:
-    if node.domain not in DEFAULT_DOMAINS or node.op_type not in (("MatMul", "Gemm") if gemm else ("MatMul",)):
+def _of_product(graph: Graph, node: NodeProto, stored: Stored, *, by_tool: bool) -> BlockWeight | None:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type not in ("MatMul", "Gemm"):
+        return None
+    if by_tool and not _is_plain(node):
         return None
     name = node.input[1]
     transposed = node.op_type == "Gemm" and attribute(node, "transB", 0)
     return BlockWeight(node, name, int(bool(transposed)), stored(node)) if _is_matrix(graph, name) else None
+
+
+def _is_plain(node: NodeProto) -> bool:
+    """Whether a Gemm is a MatMul and an Add."""
+    return not attribute(node, "transA", 0) and attribute(node, "alpha", 1.0) == attribute(node, "beta", 1.0) == 1.0
 
 
 def _of_table(graph: Graph, node: NodeProto, stored: Stored) -> BlockWeight | None:
@@ -155,9 +164,9 @@ def with_block_weights(call: Call, model: ModelProto) -> ModelProto:
     weights = block_weights(call, graph)
     by_tool = blocks.format == MAT_MUL_NBITS
     result = _by_tool(graph, weights) if by_tool else _as_pairs(call, graph, weights)
-    left = {tensor.name for tensor in result.graph.initializer}
+    left = {node.name for node in result.graph.node if by_tool and node.op_type in TOOL_OPS}
     for weight in weights:
-        if weight.name in left:
+        if weight.node.name in left:
             call.note(f"{weight.name} stays float: {weight.node.name} takes no {weight.blocks}")
             continue
         call.report.quantized[weight.node.name] = weight.node.op_type
@@ -195,11 +204,29 @@ def _as_pairs(call: Call, graph: Graph, weights: list[BlockWeight]) -> ModelProt
     return graph.write_back()
 
 
+def _as_product(graph: Graph, weight: BlockWeight) -> None:
+    """A Gemm, which onnxruntime makes of products of fixed sizes, becomes a MatMul and an Add: the tool has none."""
+    node, bias = weight.node, weight.node.input[2:]
+    matrix = weight.name
+    if weight.axis:
+        array = graph.array(matrix)
+        assert array is not None
+        matrix = graph.add_initializer(f"{matrix}_transposed", np.ascontiguousarray(array.T))
+    if any(bias):
+        output, product = node.output[0], graph.unique(f"{node.output[0]}_product")
+        graph.set_outputs(node, [product])
+        graph.make("Add", [product, *bias], [output], f"{node.name}_bias")
+    become(graph, node, "MatMul", [node.input[0], matrix])
+
+
 def _by_tool(graph: Graph, weights: list[BlockWeight]) -> ModelProto:
     """onnxruntime's MatMulNBits and GatherBlockQuantized, by its own tool, which has one number of bits a run."""
-    for node in graph.of_type("MatMul", "Gather"):
+    for weight in weights:
+        if weight.node.op_type == "Gemm":
+            _as_product(graph, weight)
+    for node in graph.of_type(*TOOL_OPS):
         node.name = node.name or graph.unique(f"{node.op_type}_{node.output[0]}")
-    names = [node.name for node in graph.of_type("MatMul", "Gather")]
+    names = [node.name for node in graph.of_type(*TOOL_OPS)]
     model = graph.to_model()
     result = ModelProto()
     result.CopyFrom(model)
@@ -219,7 +246,7 @@ def _by_tool(graph: Graph, weights: list[BlockWeight]) -> ModelProto:
                 is_symmetric=group[0].blocks.symmetric,
                 accuracy_level=group[0].blocks.accuracy_level,
                 nodes_to_exclude=[name for name in names if name not in chosen],
-                op_types_to_quantize=("MatMul", "Gather"),
+                op_types_to_quantize=TOOL_OPS,
             )
             tool.process()
             result = tool.model.model

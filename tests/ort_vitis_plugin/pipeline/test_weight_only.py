@@ -222,3 +222,34 @@ def test_the_tool_ties_too(symmetric: bool) -> None:
     result = quantize_static(source, None, None, extra_options={"WeightOnly": blocks}).model
     y = run_model(result, {"ids": np.arange(50)}, LEVELS[0])["y"]
     np.testing.assert_allclose(y, y.T, rtol=1e-4, atol=1e-3)
+
+
+BIASES = {"b": RNG.normal(size=64).astype(np.float32), "w": W}
+
+
+@pytest.mark.parametrize(
+    ("text", "op_types"),
+    {
+        # onnxruntime makes a Gemm of it between two Reshapes.
+        "of fixed sizes": (
+            "t (float[2, 3, 64] x) => (float[2, 3, 64] y) { h = MatMul(x, w) y = Add(h, b) }",
+            ["Reshape", "MatMulNBits", "Add", "Reshape"],
+        ),
+        "with a bias": ("t (float[3, 64] x) => (float[3, 64] y) { y = Gemm(x, w, b) }", ["MatMulNBits", "Add"]),
+        "transposed": ("t (float[3, 64] x) => (float[3, 64] y) { y = Gemm<transB = 1>(x, w) }", ["MatMulNBits"]),
+        "of transposed data": ("t (float[64, 3] x) => (float[3, 64] y) { y = Gemm<transA = 1>(x, w) }", ["Gemm"]),
+    }.values(),
+)
+def test_the_tool_takes_a_gemm_that_is_a_product_and_a_sum(text: str, op_types: list[str]) -> None:
+    pytest.importorskip("onnx_ir")
+    source = graph(
+        text, 17, {name: value for name, value in BIASES.items() if f"{name})" in text or f"{name}," in text}
+    )
+    shape = [entry.dim_value for entry in source.graph.input[0].type.tensor_type.shape.dim]
+    feed = {"x": RNG.normal(size=shape).astype(np.float32)}
+    result = quantize_static(source, None, None, extra_options={"WeightOnly": {"bits": 8, "block": 32}})
+    assert [node.op_type for node in result.model.graph.node] == op_types
+    assert ("w" in result.report.types) == ("MatMulNBits" in op_types)
+    exact = run_model(source, feed, LEVELS[0])["y"]
+    for level in LEVELS:
+        assert sqnr_db(exact, run_model(result.model, feed, level)["y"]) > 38
