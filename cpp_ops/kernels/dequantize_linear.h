@@ -57,8 +57,8 @@ void Dequantize(const T* __restrict x, float* __restrict y, size_t count, float 
 }
 
 template <class T>
-void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
-                      size_t end) {
+void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_point, const Channels& channels,
+                      size_t begin, size_t end) {
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     Dequantize(x + first, y + first, count, scale[channel], zero_point ? zero_point[channel] : T{0});
   };
@@ -73,7 +73,7 @@ void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_po
       for (size_t i = 0; i < count; ++i) out[i] = Difference(in[i], T{0}) * s[i];
     }
   };
-  Walk(blocks, begin, end, uniform, varying);
+  Walk(channels, begin, end, uniform, varying);
 }
 
 }  // namespace VITIS_ISA

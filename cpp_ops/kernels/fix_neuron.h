@@ -20,7 +20,7 @@ inline float FixDouble(float ratio, float scale, double low, double high) {
 }
 
 inline void FixNeuron(const float* x, float* y, const float* scale, const double* low, const double* high,
-                      const Blocks& blocks, size_t begin, size_t end) {
+                      const Channels& channels, size_t begin, size_t end) {
   constexpr double kFloatRange = 4194303.0;  // 2^22 - 1: where kMagicFloat rounds
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;
@@ -50,7 +50,7 @@ inline void FixNeuron(const float* x, float* y, const float* scale, const double
     const double* __restrict hi = high + channel;
     for (size_t i = 0; i < count; ++i) out[i] = FixDouble(in[i] / s[i], s[i], lo[i], hi[i]);
   };
-  Walk(blocks, begin, end, uniform, varying);
+  Walk(channels, begin, end, uniform, varying);
 }
 
 }  // namespace VITIS_ISA

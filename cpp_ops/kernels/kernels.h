@@ -1,8 +1,8 @@
 // The table of kernels of one instruction set, and the choice among the tables at load.
 // SPDX-License-Identifier: MIT
 //
-// Every kernel works on the elements [begin, end) of a tensor laid out as `blocks`, so that any split over threads
-// gives the same bits. `scale` holds blocks.channel values; `zero_point` as many, or is null for zero.
+// Every kernel works on the elements [begin, end) of a tensor laid out as `channels`, so that any split over threads
+// gives the same bits. `scale` holds channels.count values; `zero_point` as many, or is null for zero.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "kernels/bfloat16.h"
 #include "kernels/block_format.h"
-#include "kernels/blocks.h"
+#include "kernels/channels.h"
 #include "kernels/float16.h"
 #include "kernels/lines.h"
 
@@ -19,10 +19,10 @@ namespace vitis {
 
 template <class T>
 struct TypedKernels {
-  void (*quantize)(const float* x, T* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
-                   size_t end);
-  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
-                     size_t end);
+  void (*quantize)(const float* x, T* y, const float* scale, const T* zero_point, const Channels& channels,
+                   size_t begin, size_t end);
+  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const Channels& channels,
+                     size_t begin, size_t end);
 };
 
 struct Kernels : TypedKernels<uint8_t>,
@@ -36,7 +36,7 @@ struct Kernels : TypedKernels<uint8_t>,
   const char* name;
   // `low` and `high` are the saturation bounds minus the zero point, one pair per channel.
   void (*fix_neuron)(const float* x, float* y, const float* scale, const double* low, const double* high,
-                     const Blocks& blocks, size_t begin, size_t end);
+                     const Channels& channels, size_t begin, size_t end);
   // Here [begin, end) counts blocks that share an exponent, format.CountBlocks(lines) in all, the last axis fastest.
   void (*block_quantize)(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin,
                          size_t end);

@@ -198,8 +198,8 @@ inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
 inline float ToFloat(BFloat16 value) { return FromBFloat16(value.bits); }
 
 template <class T>
-void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_point, const Blocks& blocks, size_t begin,
-                    size_t end) {
+void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_point, const Channels& channels,
+                    size_t begin, size_t end) {
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;
     T* out = y + first;
@@ -223,8 +223,7 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
                        [=](auto ratio) { QuantizeUniform(in, out, count, ratio, zp); });
     } else {
       Divisor(scale[channel]).Apply([=](auto divide) {
-        QuantizeIntegers(
-            out, count, [=](size_t i) { return divide(in[i]); }, [=](size_t) { return zp; });
+        QuantizeIntegers(out, count, [=](size_t i) { return divide(in[i]); }, [=](size_t) { return zp; });
       });
     }
   };
@@ -247,7 +246,7 @@ void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_poin
       }
     }
   };
-  Walk(blocks, begin, end, uniform, varying);
+  Walk(channels, begin, end, uniform, varying);
 }
 
 }  // namespace VITIS_ISA

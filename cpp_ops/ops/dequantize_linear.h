@@ -25,7 +25,7 @@ class DequantizeLinearOp {
     float* out = context.Output<float>(0, operands.x.shape);
     const auto dequantize = BestKernels().of<T>().dequantize;
     context.ParallelFor(operands.x.size, [&](size_t begin, size_t end) {
-      dequantize(in, out, operands.scales, operands.zero_points, operands.blocks, begin, end);
+      dequantize(in, out, operands.scales, operands.zero_points, operands.channels, begin, end);
     });
   }
 

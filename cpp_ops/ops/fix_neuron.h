@@ -55,7 +55,7 @@ class FixNeuronOp {
     float* out = context.Output<float>(0, operands.x.shape);
     const auto fix_neuron = BestKernels().fix_neuron;
     context.ParallelFor(operands.x.size, [&](size_t begin, size_t end) {
-      fix_neuron(in, out, operands.scales, low.data(), high.data(), operands.blocks, begin, end);
+      fix_neuron(in, out, operands.scales, low.data(), high.data(), operands.channels, begin, end);
     });
   }
 

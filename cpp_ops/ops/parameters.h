@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/blocks.h"
+#include "kernels/channels.h"
 #include "ops/op.h"
 
 namespace vitis {
@@ -30,15 +30,15 @@ inline void CheckScales(const float* scale, size_t count) {
 }
 
 // One scale is per tensor, whatever the axis; otherwise there is one per index of the axis.
-inline Blocks MakeBlocks(const Tensor& x, const Tensor& scale, const Tensor& zero_point, int64_t axis) {
+inline Channels ChannelsOf(const Tensor& x, const Tensor& scale, const Tensor& zero_point, int64_t axis) {
   if (zero_point.value && zero_point.size != scale.size) {
     throw OpError("zero_point has " + std::to_string(zero_point.size) + " elements and scale has " +
                   std::to_string(scale.size) + "; both must have the same number");
   }
-  Blocks blocks;
+  Channels channels;
   if (scale.size == 1) {
-    blocks.inner = x.size;
-    return blocks;
+    channels.inner = x.size;
+    return channels;
   }
   const int64_t rank = static_cast<int64_t>(x.shape.size());
   if (axis < -rank || axis >= rank) {
@@ -52,11 +52,11 @@ inline Blocks MakeBlocks(const Tensor& x, const Tensor& scale, const Tensor& zer
                   "; scale must be a scalar, or 1-D with " + std::to_string(x.shape[at]) + " values for axis " +
                   std::to_string(axis));
   }
-  blocks.inner = 1;
-  for (size_t i = 0; i < at; ++i) blocks.outer *= static_cast<size_t>(x.shape[i]);
-  blocks.channel = static_cast<size_t>(x.shape[at]);
-  for (size_t i = at + 1; i < x.shape.size(); ++i) blocks.inner *= static_cast<size_t>(x.shape[i]);
-  return blocks;
+  channels.inner = 1;
+  for (size_t i = 0; i < at; ++i) channels.outer *= static_cast<size_t>(x.shape[i]);
+  channels.count = static_cast<size_t>(x.shape[at]);
+  for (size_t i = at + 1; i < x.shape.size(); ++i) channels.inner *= static_cast<size_t>(x.shape[i]);
+  return channels;
 }
 
 // What such a node reads: x, scales that are good, zero points (nullptr without any), and where in x each scale holds.
@@ -64,7 +64,7 @@ template <class T>
 struct Operands {
   Operands(const Context& context, int64_t axis)
       : x(context.Input(0)), scale(context.Input(1)), zero_point(context.Input(2)) {
-    blocks = MakeBlocks(x, scale, zero_point, axis);
+    channels = ChannelsOf(x, scale, zero_point, axis);
     CheckScales(scales, scale.size);
   }
 
@@ -73,7 +73,7 @@ struct Operands {
   Tensor zero_point;
   const float* scales = scale.data<float>();
   const T* zero_points = zero_point.data<T>();
-  Blocks blocks;
+  Channels channels;
 };
 
 inline int64_t AxisOf(const NodeInfo& info) {

@@ -25,7 +25,7 @@ class QuantizeLinearOp {
     T* out = context.Output<T>(0, operands.x.shape);
     const auto quantize = BestKernels().of<T>().quantize;
     context.ParallelFor(operands.x.size, [&](size_t begin, size_t end) {
-      quantize(in, out, operands.scales, operands.zero_points, operands.blocks, begin, end);
+      quantize(in, out, operands.scales, operands.zero_points, operands.channels, begin, end);
     });
   }
 

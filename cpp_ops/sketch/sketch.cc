@@ -187,9 +187,9 @@ namespace {
 template <class T>
 const float* Widen(const T* values, size_t size, float* buffer) {
   const float one = 1.0f;
-  Blocks blocks;
-  blocks.inner = size;
-  BestKernels().of<T>().dequantize(values, buffer, &one, nullptr, blocks, 0, size);
+  Channels channels;
+  channels.inner = size;
+  BestKernels().of<T>().dequantize(values, buffer, &one, nullptr, channels, 0, size);
   return buffer;
 }
 

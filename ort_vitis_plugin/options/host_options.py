@@ -46,8 +46,8 @@ class CallOptions(OptionGroup):
     weight_only: dict[str, Any] | None = option(
         None,
         "Store weights of matrix products in blocks of few bits: {'bits': 4, 'block': 32}, with 'symmetric', 'scale'"
-        " ('max', 'mse'), 'format' ('MatMulNBits', 'QDQ') and 'accuracy_level'; data stay float unless activation_type"
-        " is given.",
+        " ('max', 'mse'), 'format' ('MatMulNBits', 'QDQ'), 'accuracy_level' and 'bits_of' ({'op type, node name or"
+        " pattern': 8}); data stay float unless activation_type is given.",
     )
     fix_shapes: dict[str, Any] | None = option(
         None, "Fix the sizes of inputs: {input: [1, 3, 224, 224]}, or {name of a dimension: 1}."

@@ -28,10 +28,12 @@ from ..plugin.op_functions import define_ops
 from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from ..request.provenance_facts import facts
+from ..request.weight_blocks import BITS_OF
 from ..selection.node_types import NodeTypes
 from ..selection.pattern_hits import resolve_nodes, resolve_tensors
 from ..selection.requested_nodes import select
 from ..selection.rules import apply_leave_float
+from ..selection.stated_by_node import StatedByNode
 from . import subgraphs as bodies
 from .calibrate import exact_errors, keep_ranges, obtain, stored_ranges
 from .calibrater_feed import calibrater_beside
@@ -115,6 +117,8 @@ def normalize(call: Call, model: ModelProto) -> Graph:
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
     NodeTypes(graph, call.settings).check()
+    if call.settings.weight_blocks is not None:
+        StatedByNode(graph, call.settings.weight_blocks.bits_of, BITS_OF).check()
     known = {node.name for node in graph}
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)

@@ -7,7 +7,7 @@ A table that is also the weight of a product (a tied head) takes the same codes 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,10 +20,12 @@ from onnx import ModelProto, TensorProto
 from ..emission.pair_writer import PairWriter
 from ..errors import UnsupportedError
 from ..graph import DEFAULT_DOMAINS, Graph, attribute
+from ..graph.edit import become
 from ..graph.op_sets import RESHAPES
 from ..numerics.block_codes import block_codes
 from ..onnx_io import external_weights
-from ..request.weight_blocks import MAT_MUL_NBITS, OPTION, WeightBlocks
+from ..request.weight_blocks import BITS_OF, MAT_MUL_NBITS, OPTION, WeightBlocks
+from ..selection.stated_by_node import StatedByNode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from ..request.call import Call
 
 IR_OF_4_BITS = 10
+TOOL_OPS = ("MatMul", "Gather")
 TABLE_BITS = 4  # of the tables that the tool takes
+Stored = Callable[["NodeProto"], WeightBlocks]
 TOOL = "onnxruntime.quantization.matmul_nbits_quantizer"
 
 
@@ -43,6 +47,7 @@ class BlockWeight:
     node: NodeProto
     name: str
     axis: int
+    blocks: WeightBlocks
 
 
 def check_weight_only(blocks: WeightBlocks | None) -> None:
@@ -55,39 +60,53 @@ def check_weight_only(blocks: WeightBlocks | None) -> None:
 
 
 def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
-    """The selected weights: of MatMul, of Gemm (QDQ alone), and tables of Gather (QDQ: only where they are tied)."""
+    """The selected weights: of MatMul and Gemm, and tables of Gather (QDQ: only where they are tied)."""
     blocks = call.settings.weight_blocks
     assert blocks is not None
     by_tool = blocks.format == MAT_MUL_NBITS
-    products = [found for node in graph if (found := _of_product(graph, node, gemm=not by_tool)) is not None]
-    tables = [found for node in graph.of_type("Gather") if (found := _of_table(graph, node)) is not None]
+    bits = StatedByNode(graph, blocks.bits_of, BITS_OF)
+
+    def stored(node: NodeProto) -> WeightBlocks:
+        return blocks.of_bits(bits.of(node) or blocks.bits)
+
+    products = [found for node in graph if (found := _of_product(graph, node, stored, by_tool=by_tool)) is not None]
+    tables = [found for node in graph.of_type("Gather") if (found := _of_table(graph, node, stored)) is not None]
     ties = [(table, product) for table in tables for product in products if _is_tied(graph, table, product)]
     if not by_tool:
         tables = list(dict.fromkeys(table for table, _ in ties))
-    elif blocks.bits != TABLE_BITS:
-        tables = []
+    else:
+        tables = [table for table in tables if table.blocks.bits == TABLE_BITS]
     chosen = [found for found in (*products, *tables) if call.refusal(found.node) is None]
-    apart = {part: other for tie in ties for part, other in (tie, tie[::-1]) if other not in chosen}
+    both = [(part, other) for tie in ties for part, other in (tie, tie[::-1])]
+    apart = {part: other for part, other in both if other not in chosen or other.blocks != part.blocks}
     for part, other in apart.items():
         if part in chosen:
-            call.note(f"{part.node.name} stays float: {other.node.name} reads the same values and stays float")
+            why = "has other bits" if other in chosen else "stays float"
+            call.note(f"{part.node.name} stays float: {other.node.name} reads the same values and {why}")
     return [found for found in chosen if found not in apart]
 
 
-def _of_product(graph: Graph, node: NodeProto, *, gemm: bool) -> BlockWeight | None:
-    if node.domain not in DEFAULT_DOMAINS or node.op_type not in (("MatMul", "Gemm") if gemm else ("MatMul",)):
+def _of_product(graph: Graph, node: NodeProto, stored: Stored, *, by_tool: bool) -> BlockWeight | None:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type not in ("MatMul", "Gemm"):
+        return None
+    if by_tool and not _is_plain(node):
         return None
     name = node.input[1]
     transposed = node.op_type == "Gemm" and attribute(node, "transB", 0)
-    return BlockWeight(node, name, int(bool(transposed))) if _is_matrix(graph, name) else None
+    return BlockWeight(node, name, int(bool(transposed)), stored(node)) if _is_matrix(graph, name) else None
 
 
-def _of_table(graph: Graph, node: NodeProto) -> BlockWeight | None:
+def _is_plain(node: NodeProto) -> bool:
+    """Whether a Gemm is a MatMul and an Add."""
+    return not attribute(node, "transA", 0) and attribute(node, "alpha", 1.0) == attribute(node, "beta", 1.0) == 1.0
+
+
+def _of_table(graph: Graph, node: NodeProto, stored: Stored) -> BlockWeight | None:
     name = node.input[0]
     takes_rows = node.domain in DEFAULT_DOMAINS and attribute(node, "axis", 0) == 0
     if not takes_rows or not _is_matrix(graph, name) or not _is_fed(graph, node.input[1]):
         return None
-    return None if _is_of_angles(graph.array(name)) else BlockWeight(node, name, 1)
+    return None if _is_of_angles(graph.array(name)) else BlockWeight(node, name, 1, stored(node))
 
 
 def _is_fed(graph: Graph, indices: str) -> bool:
@@ -144,24 +163,24 @@ def with_block_weights(call: Call, model: ModelProto) -> ModelProto:
     graph = Graph(model, copy=False)
     weights = block_weights(call, graph)
     by_tool = blocks.format == MAT_MUL_NBITS
-    result = _by_tool(graph, weights, blocks) if by_tool else _as_pairs(call, graph, weights, blocks)
-    left = {tensor.name for tensor in result.graph.initializer}
+    result = _by_tool(graph, weights) if by_tool else _as_pairs(call, graph, weights)
+    left = {node.name for node in result.graph.node if by_tool and node.op_type in TOOL_OPS}
     for weight in weights:
-        if weight.name in left:
-            call.note(f"{weight.name} stays float: {weight.node.name} takes no {blocks}")
+        if weight.node.name in left:
+            call.note(f"{weight.name} stays float: {weight.node.name} takes no {weight.blocks}")
             continue
         call.report.quantized[weight.node.name] = weight.node.op_type
-        call.report.types[weight.name] = str(blocks)
+        call.report.types[weight.name] = str(weight.blocks)
     return result
 
 
-def _as_pairs(call: Call, graph: Graph, weights: list[BlockWeight], blocks: WeightBlocks) -> ModelProto:
-    """Codes and a DequantizeLinear with block_size, once for each weight and axis."""
-    writer, ends = PairWriter(call, graph), dict[tuple[str, int], str]()
+def _as_pairs(call: Call, graph: Graph, weights: list[BlockWeight]) -> ModelProto:
+    """Codes and a DequantizeLinear with block_size, once for each weight, axis and bits."""
+    writer, ends = PairWriter(call, graph), dict[tuple[str, int, int], str]()
     for weight in weights:
-        array = graph.array(weight.name)
+        array, blocks = graph.array(weight.name), weight.blocks
         assert array is not None
-        if (weight.name, weight.axis) not in ends:
+        if (weight.name, weight.axis, blocks.bits) not in ends:
             found = block_codes(
                 array,
                 blocks.kind,
@@ -180,35 +199,57 @@ def _as_pairs(call: Call, graph: Graph, weights: list[BlockWeight], blocks: Weig
             name = f"{weight.name}_DequantizeLinear"
             graph.make("DequantizeLinear", stored, [end], name, axis=weight.axis, block_size=blocks.block)
             graph.describe(end, TensorProto.FLOAT, array.shape)
-            ends[weight.name, weight.axis] = end
-        graph.redirect(weight.node, weight.name, ends[weight.name, weight.axis])
+            ends[weight.name, weight.axis, blocks.bits] = end
+        graph.redirect(weight.node, weight.name, ends[weight.name, weight.axis, blocks.bits])
     return graph.write_back()
 
 
-def _by_tool(graph: Graph, weights: list[BlockWeight], blocks: WeightBlocks) -> ModelProto:
-    """onnxruntime's MatMulNBits and GatherBlockQuantized, by its own tool."""
-    chosen = {id(weight.node) for weight in weights}
-    for node in graph.of_type("MatMul", "Gather"):
+def _as_product(graph: Graph, weight: BlockWeight) -> None:
+    """A Gemm, which onnxruntime makes of products of fixed sizes, becomes a MatMul and an Add: the tool has none."""
+    node, bias = weight.node, weight.node.input[2:]
+    matrix = weight.name
+    if weight.axis:
+        array = graph.array(matrix)
+        assert array is not None
+        matrix = graph.add_initializer(f"{matrix}_transposed", np.ascontiguousarray(array.T))
+    if any(bias):
+        output, product = node.output[0], graph.unique(f"{node.output[0]}_product")
+        graph.set_outputs(node, [product])
+        graph.make("Add", [product, *bias], [output], f"{node.name}_bias")
+    become(graph, node, "MatMul", [node.input[0], matrix])
+
+
+def _by_tool(graph: Graph, weights: list[BlockWeight]) -> ModelProto:
+    """onnxruntime's MatMulNBits and GatherBlockQuantized, by its own tool, which has one number of bits a run."""
+    for weight in weights:
+        if weight.node.op_type == "Gemm":
+            _as_product(graph, weight)
+    for node in graph.of_type(*TOOL_OPS):
         node.name = node.name or graph.unique(f"{node.op_type}_{node.output[0]}")
-    excluded = [node.name for node in graph.of_type("MatMul", "Gather") if id(node) not in chosen]
+    names = [node.name for node in graph.of_type(*TOOL_OPS)]
     model = graph.to_model()
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    copy.ir_version = max(copy.ir_version, IR_OF_4_BITS)
+    result = ModelProto()
+    result.CopyFrom(model)
+    result.ir_version = max(result.ir_version, IR_OF_4_BITS)
+    of_bits: dict[int, list[BlockWeight]] = {}
+    for weight in weights:
+        of_bits.setdefault(weight.blocks.bits, []).append(weight)
     with _logging_as_it_was(), np.errstate(all="ignore"):  # it divides by the scales of blocks of zeros
         from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-        tool = MatMulNBitsQuantizer(
-            copy,
-            bits=blocks.bits,
-            block_size=blocks.block,
-            is_symmetric=blocks.symmetric,
-            accuracy_level=blocks.accuracy_level,
-            nodes_to_exclude=excluded,
-            op_types_to_quantize=("MatMul", "Gather"),
-        )
-        tool.process()
-    result: ModelProto = tool.model.model
+        for bits, group in of_bits.items():
+            chosen = {weight.node.name for weight in group}
+            tool = MatMulNBitsQuantizer(
+                result,
+                bits=bits,
+                block_size=group[0].blocks.block,
+                is_symmetric=group[0].blocks.symmetric,
+                accuracy_level=group[0].blocks.accuracy_level,
+                nodes_to_exclude=[name for name in names if name not in chosen],
+                op_types_to_quantize=TOOL_OPS,
+            )
+            tool.process()
+            result = tool.model.model
     return external_weights.externalize(result)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, OptionTypeError, suggest
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..numerics.qtypes import QType
 
 OPTION = "WeightOnly"
+BITS_OF = "WeightOnly's bits_of"
 MAT_MUL_NBITS, QDQ = "MatMulNBits", "QDQ"
 BITS = (4, 8)
 LEAST_BLOCK = 16
@@ -25,6 +26,7 @@ class WeightBlocks:
 
     ``scale`` is "max" (no value is clipped) or "mse" (of least squared error); ``format`` is "MatMulNBits"
     (onnxruntime's operators, written by its own tool) or "QDQ" (a DequantizeLinear with block_size, opset 21).
+    ``bits_of`` gives nodes other bits, by name, pattern or op type, as MixedTypes names them.
     """
 
     bits: int = 4
@@ -33,6 +35,11 @@ class WeightBlocks:
     scale: str = "max"
     format: str = MAT_MUL_NBITS
     accuracy_level: int | None = None
+    bits_of: Mapping[str, int] = field(default_factory=dict)
+
+    def of_bits(self, bits: int) -> WeightBlocks:
+        """The same with other bits, for all nodes."""
+        return replace(self, bits=bits, bits_of={})
 
     @property
     def kind(self) -> QType:
@@ -53,7 +60,7 @@ def weight_blocks(stated: Mapping[str, object] | None) -> WeightBlocks | None:
         return None
     if not isinstance(stated, Mapping):
         raise OptionTypeError(f"{OPTION} takes a mapping such as {{'bits': 4, 'block': 32}}, not {stated!r}")
-    known = [field.name for field in fields(WeightBlocks)]
+    known = [entry.name for entry in fields(WeightBlocks)]
     for key in stated:
         if key not in known:
             raise OptionError(f"{OPTION} has no entry {key!r}; it has {', '.join(known)}{suggest(str(key), known)}")
@@ -70,6 +77,13 @@ def _problems(asked: WeightBlocks) -> list[str]:
     found = []
     if asked.bits not in BITS:
         found.append(f"bits is {asked.bits!r}; it must be {' or '.join(map(str, BITS))}")
+    if not isinstance(asked.bits_of, Mapping):
+        found.append(f"bits_of is {asked.bits_of!r}; it maps nodes to bits, such as {{'*/attn/v': 8}}")
+    else:
+        wrong = {key: bits for key, bits in asked.bits_of.items() if not isinstance(key, str) or bits not in BITS}
+        found.extend(
+            f"bits_of[{key!r}] is {bits!r}; it must be {' or '.join(map(str, BITS))}" for key, bits in wrong.items()
+        )
     whole = isinstance(asked.block, int) and not isinstance(asked.block, bool)
     if not whole or asked.block < LEAST_BLOCK or asked.block & (asked.block - 1):
         found.append(f"block is {asked.block!r}; it must be a power of two from {LEAST_BLOCK} on")

@@ -14,7 +14,7 @@ import pytest
 from onnx import numpy_helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.errors import OptionError, OptionTypeError, UnsupportedError
+from ort_vitis_plugin.errors import OptionError, OptionTypeError, UnknownNameError, UnsupportedError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
 from tests.models.serialized import without_provenance
@@ -86,6 +86,40 @@ def test_a_shared_matrix_of_gemm_is_stored_once() -> None:
     assert len(result.graph.initializer) == 2
 
 
+@pytest.mark.parametrize("tool", [False, True])
+@pytest.mark.parametrize("named", ["mix", "mi*", "re:m.x"])
+def test_some_nodes_have_more_bits(tool: bool, named: str) -> None:
+    if tool:
+        pytest.importorskip("onnx_ir")
+    asked = {**QDQ, "format": "MatMulNBits" if tool else "QDQ"}
+    result = quantized({**asked, "bits_of": {named: 8}})
+    four, eight = (f"QInt{bits} in blocks of 32" for bits in (4, 8))
+    assert result.report.types == {"w": eight, "table": four, "tied": four}
+    exact, fewer, more = (
+        run_model(each, FEEDS[0], LEVELS[0])["y"] for each in (model(), quantized(asked).model, result.model)
+    )
+    assert sqnr_db(exact, more) > sqnr_db(exact, fewer) + 1
+
+
+@pytest.mark.parametrize("blocks", [QDQ, {"bits": 4, "block": 32}], ids=["pairs", "tool"])
+def test_tied_weights_of_other_bits_stay_float(blocks: dict[str, Any]) -> None:
+    if "format" not in blocks:
+        pytest.importorskip("onnx_ir")
+    report = quantized({**blocks, "bits_of": {"head": 8}}).report
+    assert report.quantized == {"mix": "MatMul"}
+    notes = [note for note in report.notes if "reads the same values and has other bits" in note]
+    assert len(notes) == 2 if "format" in blocks else notes
+
+
+def test_one_weight_may_be_read_with_both_bits() -> None:
+    text = "t (float[4, 64] x) => (float[4, 64] y) { [a] h = MatMul(x, w) [b] y = MatMul(h, w) }"
+    blocks = {**QDQ, "bits_of": {"b": 8}}
+    result = quantize_static(graph(text, 17, {"w": W}), None, None, extra_options={"WeightOnly": blocks}).model
+    pairs = [node.input[0] for node in result.graph.node if node.op_type == "DequantizeLinear"]
+    kinds = {tensor.name: tensor.data_type for tensor in result.graph.initializer}
+    assert [kinds[name] for name in pairs] == [onnx.TensorProto.INT4, onnx.TensorProto.INT8]
+
+
 def test_scales_of_least_error_lose_less() -> None:
     exact = run_model(model(), FEEDS[0], LEVELS[0])["y"]
     by_max, by_error = (
@@ -137,6 +171,10 @@ def iter_reader() -> Any:
         ({"bits": 5}, OptionError, "bits is 5; it must be 4 or 8"),
         ({"block": 24}, OptionError, "block is 24; it must be a power of two from 16 on"),
         ({"blocks": 32}, OptionError, "no entry 'blocks'; .*did you mean block"),
+        ({"bits_of": {"mix": 6}}, OptionError, r"bits_of\['mix'\] is 6; it must be 4 or 8"),
+        ({"bits_of": 8}, OptionError, "bits_of is 8; it maps nodes to bits"),
+        ({"bits_of": {"mxi": 8}}, UnknownNameError, "bits_of: 'mxi' is no node .*did you mean mix"),
+        ({"bits_of": {"*/v": 8}}, UnknownNameError, r"bits_of: the pattern '\*/v' hits no node"),
         ({"scale": "mse", "format": "MatMulNBits"}, OptionError, "knows the largest magnitude alone; use format 'QDQ'"),
         ([4, 32], (OptionTypeError, OptionError), "WeightOnly"),
     ],
@@ -184,3 +222,34 @@ def test_the_tool_ties_too(symmetric: bool) -> None:
     result = quantize_static(source, None, None, extra_options={"WeightOnly": blocks}).model
     y = run_model(result, {"ids": np.arange(50)}, LEVELS[0])["y"]
     np.testing.assert_allclose(y, y.T, rtol=1e-4, atol=1e-3)
+
+
+BIASES = {"b": RNG.normal(size=64).astype(np.float32), "w": W}
+
+
+@pytest.mark.parametrize(
+    ("text", "op_types"),
+    {
+        # onnxruntime makes a Gemm of it between two Reshapes.
+        "of fixed sizes": (
+            "t (float[2, 3, 64] x) => (float[2, 3, 64] y) { h = MatMul(x, w) y = Add(h, b) }",
+            ["Reshape", "MatMulNBits", "Add", "Reshape"],
+        ),
+        "with a bias": ("t (float[3, 64] x) => (float[3, 64] y) { y = Gemm(x, w, b) }", ["MatMulNBits", "Add"]),
+        "transposed": ("t (float[3, 64] x) => (float[3, 64] y) { y = Gemm<transB = 1>(x, w) }", ["MatMulNBits"]),
+        "of transposed data": ("t (float[64, 3] x) => (float[3, 64] y) { y = Gemm<transA = 1>(x, w) }", ["Gemm"]),
+    }.values(),
+)
+def test_the_tool_takes_a_gemm_that_is_a_product_and_a_sum(text: str, op_types: list[str]) -> None:
+    pytest.importorskip("onnx_ir")
+    source = graph(
+        text, 17, {name: value for name, value in BIASES.items() if f"{name})" in text or f"{name}," in text}
+    )
+    shape = [entry.dim_value for entry in source.graph.input[0].type.tensor_type.shape.dim]
+    feed = {"x": RNG.normal(size=shape).astype(np.float32)}
+    result = quantize_static(source, None, None, extra_options={"WeightOnly": {"bits": 8, "block": 32}})
+    assert [node.op_type for node in result.model.graph.node] == op_types
+    assert ("w" in result.report.types) == ("MatMulNBits" in op_types)
+    exact = run_model(source, feed, LEVELS[0])["y"]
+    for level in LEVELS:
+        assert sqnr_db(exact, run_model(result.model, feed, level)["y"]) > 38

@@ -71,15 +71,15 @@ def test_the_model_computes_what_numpy_computes(kind: str) -> None:
     q = BLOCK_TYPES[kind].quantize_dequantize
     result = quantized(two_products(), kind).model
     onnx.checker.check_model(result, full_check=True)
-    assert len(block_nodes(result)) == 6
+    assert len(block_nodes(result)) == 5
     assert sorted(tensor.name for tensor in result.graph.initializer) == ["b1", "w1", "w2"]
     for feed in FEEDS:
         hidden = q(q(feed["x"], 1) @ q(W1, 0) + B1, 1)
-        wanted = q(q(np.maximum(hidden, 0), 1) @ q(W2, 0), -1)
+        wanted = q(np.maximum(hidden, 0), 1) @ q(W2, 0)
         for level in LEVELS:
             found = run_model(result, feed, level)["y"]
             # One step of a block where the sums of Gemm round otherwise; else nothing.
-            assert np.mean(found == wanted) > 0.8
+            assert np.mean(np.isclose(found, wanted, rtol=1e-5)) > 0.8
             assert sqnr_db(wanted, found) > sqnr_db(run_model(two_products(), feed, LEVELS[0])["y"], wanted)
 
 
@@ -105,7 +105,7 @@ def test_each_reader_has_the_axis_that_it_sums_over() -> None:
     model = graph(text, 18, constants)
     feeds = [{"x": normal(2, 8, 6, 6), "g": normal(12, 16)}]
     found = axes(quantized(model, feeds=feeds).model)
-    assert found == {"x": [1], "w": [1], "a": [2], "s": [1], "v": [0], "h": [0], "g": [1], "y": [-1], "u": [1]}
+    assert found == {"x": [1], "w": [1], "a": [2], "s": [1], "v": [0], "h": [0], "g": [1]}
 
 
 def test_readers_that_differ_get_a_pair_each() -> None:
@@ -125,7 +125,7 @@ def test_readers_that_differ_get_a_pair_each() -> None:
     first = next(node.output[0] for node in block_nodes(result) if node.input[0] == "x")
     assert [name for node in result.graph.node if node.op_type == "Add" for name in node.input][1] == first
     product = q(np.matmul(q(x, 2), q(x, 1)), -1)
-    np.testing.assert_allclose(run_model(result, feeds[0], LEVELS[0])["y"], q(product + q(x, 2), -1), rtol=1e-2)
+    np.testing.assert_allclose(run_model(result, feeds[0], LEVELS[0])["y"], product + q(x, 2), rtol=1e-2)
 
 
 def test_weights_are_rounded_for_each_reader() -> None:

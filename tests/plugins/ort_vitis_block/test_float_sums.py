@@ -1,0 +1,91 @@
+"""Results that leave the model, and sums on their way to a bias, are in no block."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from ort_vitis_block import BLOCK_TYPES
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.testing import LEVELS, graph, run_model
+
+RNG = np.random.default_rng(5)
+W, B = RNG.normal(size=(16, 8)).astype(np.float32), RNG.normal(size=8).astype(np.float32)
+FEED = {"x": RNG.normal(size=(2, 3, 16)).astype(np.float32)}
+# Of fixed sizes onnxruntime makes a Gemm, whose bias is float in any case.
+BIASED = "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Add(b, m) y = Relu(a) }"
+
+
+def quantized(text: str, preset: str = "BFP16", **options: Any) -> Any:
+    constants = {"w": W, "b": B, "full": RNG.normal(size=(3, 8)).astype(np.float32)}
+    used = {name: value for name, value in constants.items() if name in text}
+    return quantize_static(graph(text, 18, used), None, None, extra_options={"Preset": preset, **options})
+
+
+def in_blocks(model: onnx.ModelProto) -> set[str]:
+    ends = (node.input[0] for node in model.graph.node if node.op_type in ("BFPFixNeuron", "MXFixNeuron"))
+    return {name.removesuffix("_QuantizeLinear_Input") for name in ends}
+
+
+@pytest.mark.parametrize("preset", ["BFP16", "MXINT8"])
+def test_a_product_meets_its_bias_in_float(preset: str) -> None:
+    result = quantized(BIASED, preset)
+    assert in_blocks(result.model) == {"x", "w", "a"}
+    q = BLOCK_TYPES[f"Q{preset}"].quantize_dequantize
+    wanted = np.maximum(q(np.matmul(q(FEED["x"], -1), q(W, 0)) + B, -1), 0)
+    for level in LEVELS:
+        found = run_model(result.model, FEED, level)["y"]
+        assert np.mean(found == wanted) > 0.9
+        np.testing.assert_allclose(found, wanted, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    {
+        "an output that is read": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y, float[N, T, 8] z) { y = MatMul(x, w) z = Relu(y) }",
+            {"x", "w", "y"},
+        ),
+        "a product that is read twice": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Add(m, b) y = Mul(a, m) }",
+            {"x", "w", "m", "b", "a"},
+        ),
+        "a product that is an output": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] m, float[N, T, 8] y) { m = MatMul(x, w) y = Add(m, b) }",
+            {"x", "w", "m", "b"},
+        ),
+        "a constant that is no bias": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) y = Add(m, full) }",
+            {"x", "w", "m", "full"},
+        ),
+        "a bias that another node multiplies with": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Add(m, b) y = Mul(a, b) }",
+            {"x", "w", "b", "a"},
+        ),
+    }.values(),
+)
+def test_what_others_read_stays_in_blocks(text: str, held: set[str]) -> None:
+    assert in_blocks(quantized(text).model) == held
+
+
+def test_each_has_its_switch() -> None:
+    text = "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) y = Add(m, b) }"
+    assert in_blocks(quantized(text).model) == {"x", "w"}
+    assert in_blocks(quantized(text, FloatBlockOutput=False).model) == {"x", "w", "y"}
+    assert in_blocks(quantized(text, FloatBlockBias=False).model) == {"x", "w", "m", "b"}
+
+
+def test_a_model_of_several_kinds_of_types_is_left_alone() -> None:
+    assert "y" in quantized(BIASED, "BF16_BFP16").report.types
+    mixed = quantized(BIASED, MixedTypes={"MatMul": "QBFloat16"})
+    assert {"m", "b"} <= set(mixed.report.types)
+
+
+def test_the_story_of_a_tensor_says_why() -> None:
+    tensors = quantized(BIASED).report.tensors
+    assert "sums" in str(tensors["m"])
+    assert "leaves the model" in str(tensors["y"])
