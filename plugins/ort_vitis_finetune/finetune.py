@@ -20,10 +20,11 @@ from onnx import numpy_helper
 from ort_vitis_plugin.api import Graph, NetworkError, network_error
 
 from . import result_file
-from .candidates import KEEP, ONLY_BIAS, Choice, Constants, HeldOut, Problem, choose
+from .candidates import KEEP, ONLY_BIAS, Choice, Constants, Inputs, Problem, choose
+from .improvement import activation_behind, improved
 from .layer import Layer, layer_of, with_added_bias
 from .moments import MomentSums
-from .samples import Split, drawn_columns, quotas, split
+from .samples import Split, drawn_columns, most_columns, quotas, split
 from .settings import FinetuneSettings
 from .tensor_cache import TensorCache
 from .walk import Walk
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
+
+    from ort_vitis_plugin.api import WeightRounding
 
     from .grid import Grid
     from .simulation import Simulation
@@ -106,6 +109,7 @@ def finetune(
     open_session: Opener,
     settings: FinetuneSettings | None = None,
     *,
+    rounding: WeightRounding | None = None,
     on_layer: Progress | None = None,
     result_path: str | Path | None = None,
 ) -> Finetuned:
@@ -114,8 +118,9 @@ def finetune(
     ``reference`` is the float network whose nodes have the names of the simulation's. ``open_session`` runs models as
     they are written: with custom operators, and with onnxruntime's optimizations off. (WeightBiasQuantization, which
     is part of ORT_ENABLE_BASIC, gives a plain weight beside quantized data a scale of its own.)
-    ``on_layer(result, done, of)`` is called after each layer. ``result_path`` names a file whose result is taken if it
-    is of the same networks, grids, samples and settings, and written otherwise.
+    ``rounding`` goes on from the best candidate of each layer. ``on_layer(result, done, of)`` is called after each
+    layer. ``result_path`` names a file whose result is taken if it is of the same networks, grids, samples and
+    settings, and written otherwise.
 
     Raises CalibrationError for fewer than 4 samples; KeyboardInterrupt unless ``settings.keep_on_interrupt``.
     """
@@ -128,7 +133,7 @@ def finetune(
         saved = result_file.load(result_path, digest)
         if saved is not None:
             return _from_saved(saved)
-    work = _Work(floats, quantized, simulation.grids, samples, open_session, settings)
+    work = _Work(floats, quantized, simulation.grids, samples, open_session, settings, rounding)
     judge = _Judge(reference, simulation.model, samples, open_session)
     result = work.run(on_layer)
     judge.judge(result, work.pairs)
@@ -148,8 +153,9 @@ class _Work:
         samples: Split,
         opener: Opener,
         settings: FinetuneSettings,
+        rounding: WeightRounding | None,
     ) -> None:
-        self._floats, self._quantized, self._grids = floats, quantized, grids
+        self._floats, self._quantized, self._grids, self._rounding = floats, quantized, grids, rounding
         self._samples, self._opener, self._settings = samples, opener, settings
         self._declined: list[LayerResult] = []
         self.pairs = list(self._find())
@@ -246,8 +252,10 @@ class _Work:
             names = tuple(name for name in names if name in ONLY_BIAS)
             reason = f"{layer.width} weights per output: only its bias is corrected"
         squares = any(name not in ONLY_BIAS for name in names)
+        rounding = self._rounding if squares else None
         sums = MomentSums(layer.groups, layer.width, centred=problem.bias is not None, squares=squares)
         held: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+        learned: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         total = len(self._samples.feeds)
         judging = len(self._samples.held)
         taken = quotas(layer, self._settings.columns, total - judging, judging)
@@ -265,8 +273,15 @@ class _Work:
                 held.append(columns)
             else:
                 sums.add(*columns)
-        seen = HeldOut(*(np.concatenate(parts, axis=2) for parts in zip(*held, strict=True)))
-        return choose(problem, sums.result(), seen, names), reason
+                if rounding is not None:
+                    every = slice(None, None, -(-len(chosen) // most_columns(layer, total - judging)))
+                    learned.append((columns[0][:, :, every], columns[1][:, :, every]))
+        seen = _joined(held)
+        choice = choose(problem, sums.result(), seen, names)
+        if rounding is not None:
+            activation = activation_behind(self._floats, layer)
+            choice = improved(rounding, self._settings, problem, choice, _joined(learned), seen, activation)
+        return choice, reason
 
     def _take(self, pair: _Pair, choice: Choice, walk: Walk, result: Finetuned) -> None:
         if choice.name == KEEP:
@@ -340,6 +355,10 @@ class _Judge:
 
     def _error(self, model: ModelProto) -> NetworkError:
         return network_error(self._wanted, self._run(model))
+
+
+def _joined(parts: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Inputs:
+    return Inputs(*(np.concatenate(each, axis=2) for each in zip(*parts, strict=True)))
 
 
 def _kept(problem: Problem) -> Choice:

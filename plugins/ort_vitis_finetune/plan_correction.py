@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import change_constant, written
+from ort_vitis_plugin.api import Role, change_constant, written
 
 from .finetune import finetune
 from .simulation import simulation_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from ort_vitis_plugin.api import Context, Feed, Graph, Plan
+    from ort_vitis_plugin.api import Context, Feed, Graph, Plan, TensorPlan, WeightRounding
 
     from .finetune import Finetuned, LayerResult
     from .settings import FinetuneSettings
@@ -46,12 +46,17 @@ def finetuned_plan(
     context: Context,
     settings: FinetuneSettings,
     *,
+    rounding: WeightRounding | None = None,
     on_layer: Callable[[LayerResult, int, int], object] | None = None,
     result_path: str | Path | None = None,
 ) -> Finetuned:
     """Change the plan's weights and biases such that layers, and the network, come nearer to the float network."""
+    if settings.weight_bits:
+        _narrow(plan, settings.weight_bits, context)
     integers = [tensor for tensor in plan if tensor.kind.is_integer]
-    limits = {name: each.kind.limits() for each in integers for name in (each.name, each.name + CODES)}
+    limits = {
+        name: _limits(each, plan, settings.weight_bits) for each in integers for name in (each.name, each.name + CODES)
+    }
     simulation = simulation_of(written(plan, context), limits)
 
     def opened(model: ModelProto) -> Session:
@@ -59,9 +64,34 @@ def finetuned_plan(
         return session
 
     found = finetune(
-        float_graph.to_model(), simulation, feeds, opened, settings, on_layer=on_layer, result_path=result_path
+        *(float_graph.to_model(), simulation, feeds, opened, settings),
+        rounding=rounding,
+        on_layer=on_layer,
+        result_path=result_path,
     )
     for name, values in (*found.weights.items(), *found.biases.items()):
         if name in plan.graph.initializers:
             change_constant(plan, name, values, context)
     return found
+
+
+def _limits(tensor: TensorPlan, plan: Plan, bits: int) -> tuple[int, int]:
+    """The least and the largest code of a tensor; weights of two dimensions or more keep to so many bits."""
+    low, high = tensor.kind.limits()
+    values = plan.graph.array(tensor.name) if bits and tensor.role is Role.WEIGHT else None
+    if values is None or values.ndim < 2:
+        return low, high
+    middle = tensor.kind.symmetric_zero_point()
+    return max(low, middle - (1 << bits - 1)), min(high, middle + (1 << bits - 1) - 1)
+
+
+def _narrow(plan: Plan, bits: int, context: Context) -> None:
+    """Bring weights within the codes that they keep to."""
+    for tensor in list(plan):
+        values = plan.graph.array(tensor.name)
+        limits = _limits(tensor, plan, bits)
+        if values is None or not tensor.kind.is_integer or limits == tensor.kind.limits():
+            continue
+        scale, zero = tensor.spread(values.shape)
+        low, high = ((limit - zero) * scale for limit in limits)
+        change_constant(plan, tensor.name, np.clip(values, low, high), context)
