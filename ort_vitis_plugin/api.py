@@ -72,6 +72,7 @@ from .plugin.decorators import adjuster, fusion, leave_float, transform
 from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures
+from .plugin.weight_rounding import LayerProblem, WeightRounding
 from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings
@@ -114,6 +115,7 @@ __all__ = [
     "Fusion",
     "Graph",
     "Judged",
+    "LayerProblem",
     "LeaveFloat",
     "Marker",
     "ModelError",
@@ -163,6 +165,7 @@ __all__ = [
     "UnsupportedError",
     "VitisQuantFormat",
     "VitisQuantType",
+    "WeightRounding",
     "adjuster",
     "along",
     "array_of",

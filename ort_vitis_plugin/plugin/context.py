@@ -61,6 +61,9 @@ class Configuration(Protocol):
     def scale_formats(self) -> list[Any]:
         """ScaleFormats into which scales are put, those that are on."""
 
+    def weight_roundings(self) -> list[Any]:
+        """WeightRoundings that plugins declare."""
+
 
 class Context(Configuration, Protocol):
     """What a step sees of the call that it serves. Names in it are those that nodes and tensors have now."""

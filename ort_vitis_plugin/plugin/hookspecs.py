@@ -22,7 +22,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 @hookspec
 def vitis_declare() -> Iterable[Declaration]:
     """Yield option groups, targets, presets, types, formats, methods, op quantizers, transforms, rules of what stays
-    float, corrections, hardware rules, fusions, scale formats, namespaces, libraries.
+    float, corrections, hardware rules, fusions, scale formats, ways to round weights,
+    namespaces, libraries.
 
     Asked once per plugin manager, on first use. Of equal keys the first in pluggy's call order wins.
     """

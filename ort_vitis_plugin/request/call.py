@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..plugin.catalog import Catalog
     from ..plugin.declarations import Format, ScaleFormat, Target
     from ..plugin.methods import Method
+    from ..plugin.weight_rounding import WeightRounding
     from ..report.report import Report
 
 
@@ -119,6 +120,10 @@ class Call:
     def scale_formats(self) -> list[ScaleFormat]:
         """Number formats into which scales are put, those that are on."""
         return self.settings.scale_formats()
+
+    def weight_roundings(self) -> list[WeightRounding]:
+        """Ways to round the weights of a layer, for fine-tuning."""
+        return self.settings.weight_roundings()
 
     def computes(self, kind: QType) -> bool:
         """Whether the target's device computes in a type."""

@@ -15,6 +15,7 @@ from ..options.options import is_same
 from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
+from ..plugin.weight_rounding import WeightRounding
 from .mixed_types import TypePair, mixed_types
 from .renames import OP, OVERRIDES
 from .weight_blocks import WeightBlocks, weight_blocks
@@ -105,6 +106,10 @@ class Settings:
     def scale_formats(self) -> list[ScaleFormat]:
         """Number formats into which scales are put, those that are on."""
         return [entry for entry in self.catalog.all(ScaleFormat) if self.enabled(entry)]
+
+    def weight_roundings(self) -> list[WeightRounding]:
+        """Ways to round the weights of a layer, for fine-tuning."""
+        return self.catalog.all(WeightRounding)
 
     def switched_on(self, option: Option) -> bool:
         """Whether the switch on which an option depends is on."""

@@ -50,8 +50,8 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Columns [group, K, column] of samples that no candidate has seen, float and quantized."""
+class Inputs:
+    """Columns [group, K, column] of a layer's input, float and quantized."""
 
     x_f: NDArray[np.float32]
     x_q: NDArray[np.float32]
@@ -67,14 +67,14 @@ class Choice:
     before: float
 
 
-def choose(problem: Problem, moments: Moments, held: HeldOut, names: Sequence[str] = HESSIAN) -> Choice:
-    """The best of the named candidates; ``keep`` where none is better."""
+def choose(problem: Problem, moments: Moments, held: Inputs, names: Sequence[str] = HESSIAN) -> Choice:
+    """The best of the named candidates on inputs that none has seen; ``keep`` where none is better."""
     layer = problem.layer
-    target = _outputs(layer, problem.weights, problem.bias, held.x_f)
-    before = _error(target, _outputs(layer, problem.now.weights, problem.now.bias, held.x_q))
+    target = outputs_of(layer, problem.weights, problem.bias, held.x_f)
+    before = _error(target, outputs_of(layer, problem.now.weights, problem.now.bias, held.x_q))
     best = Choice(KEEP, problem.now, before, before)
     for name, constants in _candidates(problem, moments, names):
-        error = _error(target, _outputs(layer, constants.weights, constants.bias, held.x_q))
+        error = _error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q))
         if error < best.error:
             best = Choice(name, constants, error, before)
     return best
@@ -110,7 +110,7 @@ def _recentred(problem: Problem, moments: Moments, codes: NDArray[np.int64], wei
     return Constants(codes, weights, bias)
 
 
-def _outputs(
+def outputs_of(
     layer: Layer, weights: NDArray[np.float32], bias: NDArray[np.float32] | None, x: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     y: NDArray[np.float32] = layer.rows(weights) @ x

@@ -19,12 +19,13 @@ from ort_vitis_plugin.api import Graph
 
 from . import result_file
 from .bias_walk import BiasWalk
-from .candidates import KEEP, ONLY_BIAS, Choice, Constants, HeldOut, Problem, choose
+from .candidates import KEEP, ONLY_BIAS, Choice, Constants, Inputs, Problem, choose
 from .finetuned import Finetuned, LayerResult
+from .improvement import activation_behind, improved
 from .moments import MomentSums
 from .network_guard import SplitJudge, keep_what_helps
 from .pairs import Pairs
-from .samples import Split, drawn_columns, quotas, split
+from .samples import Split, drawn_columns, most_columns, quotas, split
 from .settings import FinetuneSettings
 from .tensor_cache import TensorCache
 from .walk import Walk
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from onnx import ModelProto
+
+    from ort_vitis_plugin.api import WeightRounding
 
     from .network_guard import NetworkJudge
     from .pairs import Pair
@@ -53,6 +56,7 @@ def finetune(
     open_session: Opener,
     settings: FinetuneSettings | None = None,
     *,
+    rounding: WeightRounding | None = None,
     on_layer: Progress | None = None,
     result_path: str | Path | None = None,
     judge: NetworkJudge | None = None,
@@ -62,9 +66,10 @@ def finetune(
     ``reference`` is the float network whose nodes have the names of the simulation's. ``open_session`` runs models as
     they are written: with custom operators, and with onnxruntime's optimizations off. (WeightBiasQuantization, which
     is part of ORT_ENABLE_BASIC, gives a plain weight beside quantized data a scale of its own.)
-    ``on_layer(result, done, of)`` is called after each layer. ``result_path`` names a file whose result is taken if it
-    is of the same networks, grids, samples and settings, and written otherwise. ``judge`` says what becomes of the
-    network on samples that are not among the feeds; without it, those held out of them do.
+    ``rounding`` goes on from the best candidate of each layer. ``on_layer(result, done, of)`` is called after each
+    layer. ``result_path`` names a file whose result is taken if it is of the same networks, grids, samples and
+    settings, and written otherwise. ``judge`` says what becomes of the network on samples that are not among the
+    feeds; without it, those held out of them do.
 
     Raises CalibrationError for fewer than 4 samples; KeyboardInterrupt unless ``settings.keep_on_interrupt``.
     """
@@ -79,8 +84,10 @@ def finetune(
             return _from_saved(saved)
     pairs = Pairs(floats, quantized, simulation.grids)
     judge = judge or SplitJudge(reference, simulation.model, samples, open_session)
-    kind = BiasWalk if set(settings.candidates) <= set(ONLY_BIAS) else WeightWalk
-    result = kind(pairs, samples, open_session, settings).run(on_layer)
+    if set(settings.candidates) <= set(ONLY_BIAS):
+        result = BiasWalk(pairs, samples, open_session, settings).run(on_layer)
+    else:
+        result = WeightWalk(pairs, samples, open_session, settings, rounding).run(on_layer)
     keep_what_helps(result, pairs.found, simulation.model, judge)
     if result_path is not None and not result.interrupted:
         result_file.save(result_path, digest, _to_saved(result))
@@ -90,8 +97,11 @@ def finetune(
 class WeightWalk:
     """The walk from layer to layer."""
 
-    def __init__(self, pairs: Pairs, samples: Split, opener: Opener, settings: FinetuneSettings) -> None:
+    def __init__(
+        self, pairs: Pairs, samples: Split, opener: Opener, settings: FinetuneSettings, rounding: WeightRounding | None
+    ) -> None:
         self._pairs, self._samples, self._opener, self._settings = pairs, samples, opener, settings
+        self._rounding = rounding
 
     def run(self, on_layer: Progress | None) -> Finetuned:
         """Every layer's choice, in the quantized network's order."""
@@ -146,8 +156,10 @@ class WeightWalk:
             names = tuple(name for name in names if name in ONLY_BIAS)
             reason = f"{layer.width} weights per output: only its bias is corrected"
         squares = any(name not in ONLY_BIAS for name in names)
+        rounding = self._rounding if squares else None
         sums = MomentSums(layer.groups, layer.width, centred=problem.bias is not None, squares=squares)
         held: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+        learned: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         total = len(self._samples.feeds)
         judging = len(self._samples.held)
         taken = quotas(layer, self._settings.columns, total - judging, judging)
@@ -165,8 +177,15 @@ class WeightWalk:
                 held.append(columns)
             else:
                 sums.add(*columns)
-        seen = HeldOut(*(np.concatenate(parts, axis=2) for parts in zip(*held, strict=True)))
-        return choose(problem, sums.result(), seen, names), reason
+                if rounding is not None:
+                    every = slice(None, None, -(-len(chosen) // most_columns(layer, total - judging)))
+                    learned.append((columns[0][:, :, every], columns[1][:, :, every]))
+        seen = _joined(held)
+        choice = choose(problem, sums.result(), seen, names)
+        if rounding is not None:
+            activation = activation_behind(self._pairs.floats, layer)
+            choice = improved(rounding, self._settings, problem, choice, _joined(learned), seen, activation)
+        return choice, reason
 
     def _take(self, pair: Pair, choice: Choice, walk: Walk, result: Finetuned) -> None:
         if choice.name == KEEP:
@@ -180,6 +199,10 @@ class WeightWalk:
             ours, theirs = pair.bias
             result.biases[ours] = constants.bias
             walk.replace(theirs, constants.bias)
+
+
+def _joined(parts: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Inputs:
+    return Inputs(*(np.concatenate(each, axis=2) for each in zip(*parts, strict=True)))
 
 
 def _kept(problem: Problem) -> Choice:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, UnsupportedError, picked, spread
+from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, picked, spread
 
 from .bias_correction import correct_biases
 from .candidates import KEEP
-from .fast_finetune import KEY, FastFinetune, fast_finetune, needs_torch
+from .fast_finetune import KEY, FastFinetune, check_installed, fast_finetune
 from .plan_correction import finetuned_plan
 from .samples import ENOUGH, FEWEST
 
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 def _asked(configuration: Configuration) -> FastFinetune:
     given = configuration.options[KEY]
-    return fast_finetune(given if isinstance(given, dict) else {})
+    return fast_finetune(given if isinstance(given, dict) else {}, configuration.weight_roundings())
 
 
 def _check(configuration: Configuration) -> None:
     """Refuse, before any work, what could only fail."""
-    hint = needs_torch(_asked(configuration))
-    if hint is not None:
-        raise UnsupportedError(hint)
+    check_installed(_asked(configuration))
     if configuration.request.reader is None:
         raise CalibrationError(
             f"{KEY} learns from samples, and there is no calibration_data_reader: random data would tune the network "
@@ -57,7 +55,10 @@ def finetune_plan(plan: Plan, float_graph: Graph, samples: Iterable[Feed], conte
             progress.advance()
 
         found = finetuned_plan(
-            plan, float_graph, feeds, context, asked.settings, on_layer=done, result_path=asked.result_path
+            *(plan, float_graph, feeds, context, asked.settings),
+            rounding=asked.rounding,
+            on_layer=done,
+            result_path=asked.result_path,
         )
     changed = Counter(layer.candidate for layer in found.layers if layer.candidate != KEEP)
     for layer in found.layers:

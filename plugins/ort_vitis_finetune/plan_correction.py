@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import change_constant, written
+import numpy as np
+
+from ort_vitis_plugin.api import Role, change_constant, written
 
 from .finetune import finetune
 from .simulation import simulation_of
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from ort_vitis_plugin.api import Context, Feed, Graph, Judged, NetworkError, Plan
+    from ort_vitis_plugin.api import Context, Feed, Graph, Judged, NetworkError, Plan, TensorPlan, WeightRounding
 
     from .finetuned import Finetuned, LayerResult
     from .settings import FinetuneSettings
@@ -43,6 +45,7 @@ def finetuned_plan(
     context: Context,
     settings: FinetuneSettings,
     *,
+    rounding: WeightRounding | None = None,
     on_layer: Callable[[LayerResult, int, int], object] | None = None,
     result_path: str | Path | None = None,
     known: Judged | None = None,
@@ -51,8 +54,12 @@ def finetuned_plan(
 
     ``known`` says what samples that are not among the feeds say of the plan; they judge, where it is given.
     """
+    if settings.weight_bits:
+        _narrow(plan, settings.weight_bits, context)
     integers = [tensor for tensor in plan if tensor.kind.is_integer]
-    limits = {name: each.kind.limits() for each in integers for name in (each.name, each.name + CODES)}
+    limits = {
+        name: _limits(each, plan, settings.weight_bits) for each in integers for name in (each.name, each.name + CODES)
+    }
     simulation = simulation_of(written(plan, context) if known is None else known.model, limits)
 
     def opened(model: ModelProto) -> Session:
@@ -62,6 +69,7 @@ def finetuned_plan(
     judge = None if known is None else RecipeJudge(known)
     found = finetune(
         *(float_graph.to_model(), simulation, feeds, opened, settings),
+        rounding=rounding,
         on_layer=on_layer,
         result_path=result_path,
         judge=judge,
@@ -70,3 +78,25 @@ def finetuned_plan(
         if name in plan.graph.initializers:
             change_constant(plan, name, values, context)
     return found
+
+
+def _limits(tensor: TensorPlan, plan: Plan, bits: int) -> tuple[int, int]:
+    """The least and the largest code of a tensor; weights of two dimensions or more keep to so many bits."""
+    low, high = tensor.kind.limits()
+    values = plan.graph.array(tensor.name) if bits and tensor.role is Role.WEIGHT else None
+    if values is None or values.ndim < 2:
+        return low, high
+    middle = tensor.kind.symmetric_zero_point()
+    return max(low, middle - (1 << bits - 1)), min(high, middle + (1 << bits - 1) - 1)
+
+
+def _narrow(plan: Plan, bits: int, context: Context) -> None:
+    """Bring weights within the codes that they keep to."""
+    for tensor in list(plan):
+        values = plan.graph.array(tensor.name)
+        limits = _limits(tensor, plan, bits)
+        if values is None or not tensor.kind.is_integer or limits == tensor.kind.limits():
+            continue
+        scale, zero = tensor.spread(values.shape)
+        low, high = ((limit - zero) * scale for limit in limits)
+        change_constant(plan, tensor.name, np.clip(values, low, high), context)

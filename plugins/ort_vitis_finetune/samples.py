@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FEWEST, ENOUGH = 4, 32
 FEWEST_COLUMNS, COLUMNS_PER_WEIGHT = 2048, 64
-HELD_ELEMENTS = 1 << 24  # of held-out columns: 64 MiB, float and quantized each
+HELD_ELEMENTS = 1 << 24  # of columns kept at once: 64 MiB, float and quantized each
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,9 @@ def quotas(layer: Layer, columns: int, learning: int, judging: int) -> tuple[int
     Columns needed grow with the weights of an output: 64 for each, ``columns`` at most.
     """
     wanted = min(columns, max(FEWEST_COLUMNS, COLUMNS_PER_WEIGHT * layer.width))
-    fits = HELD_ELEMENTS // max(layer.width * layer.groups, 1)
-    return max(wanted // max(learning, 1), 1), max(min(wanted, fits) // max(judging, 1), 1)
+    return max(wanted // max(learning, 1), 1), min(max(wanted // max(judging, 1), 1), most_columns(layer, judging))
+
+
+def most_columns(layer: Layer, samples: int) -> int:
+    """How many columns of each of so many samples may be kept at once."""
+    return max(HELD_ELEMENTS // max(layer.width * layer.groups, 1) // max(samples, 1), 1)

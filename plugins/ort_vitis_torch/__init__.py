@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ort_vitis_plugin.api import Declaration, hookimpl
 
+from .algorithms import ADAQUANT, ADAROUND
 from .compat import PYTORCH_NNDCT
 from .errors import (
     ConfigError,
@@ -82,6 +83,8 @@ __all__ = [
 @hookimpl
 def vitis_declare() -> Iterator[Declaration]:
     yield PYTORCH_NNDCT
+    yield ADAQUANT
+    yield ADAROUND
 
 
 def __getattr__(name: str) -> Any:

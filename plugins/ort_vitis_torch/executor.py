@@ -6,17 +6,21 @@ Integer tensors (shapes, axes, indices) stay on the CPU, where Python reads them
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import torch
 from onnx import ModelProto, NodeProto, TensorProto
 from torch import Tensor, nn
 
 from .errors import OperatorError
+from .fused_steps import fused
 from .ops import function_of, tensor_of
+from .program import Program
+from .shape_steps import shape_steps
 from .slots import DOMAIN
+from .step import Step
 
 # {op type: inputs that training may change}; of sums and products only vectors, which are biases and factors of layers.
 TRAINED: Mapping[str, Collection[int]] = {
@@ -37,15 +41,8 @@ TRAINED: Mapping[str, Collection[int]] = {
 VECTORS_ONLY = frozenset({"Add", "Mul"})
 
 
-@dataclass(frozen=True)
-class Step:
-    """A node and what computes it; ``last_uses`` are tensors that nothing reads afterwards."""
-
-    node: NodeProto
-    function: Any
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    last_uses: tuple[str, ...]
+# So many programs are kept, one for each tuple of shapes that calls came with.
+PROGRAMS = 16
 
 
 class OnnxModule(nn.Module):
@@ -70,8 +67,12 @@ class OnnxModule(nn.Module):
             self._hold(tensor, trained=tensor.name in trained)
         self.inputs = [value.name for value in model.graph.input if not self._is_held(value.name)]
         self.outputs = [value.name for value in model.graph.output]
-        self.steps = self._plan(model)
         self._derived: dict[str, Callable[[], Tensor]] = {}
+        self._programs: dict[Any, Program] = {}
+        opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+        self.steps = [
+            Step(node, self._function(node, opset), tuple(node.input), tuple(node.output)) for node in model.graph.node
+        ]
 
     def _hold(self, tensor: TensorProto, *, trained: bool) -> None:
         value = tensor_of(tensor)
@@ -88,20 +89,6 @@ class OnnxModule(nn.Module):
     def _is_held(self, name: str) -> bool:
         return name in self.parameter_names or name in self._integers
 
-    def _plan(self, model: ModelProto) -> list[Step]:
-        opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-        last: dict[str, int] = {}
-        for at, node in enumerate(model.graph.node):
-            last.update(dict.fromkeys((*node.input, *node.output), at))
-        ends: dict[int, list[str]] = defaultdict(list)
-        for name, at in last.items():
-            if name and name not in self.outputs and not self._is_held(name):
-                ends[at].append(name)
-        return [
-            Step(node, self._function(node, opset), tuple(node.input), tuple(node.output), tuple(ends[at]))
-            for at, node in enumerate(model.graph.node)
-        ]
-
     def _function(self, node: NodeProto, opset: int) -> Any:
         if node.domain == DOMAIN:
             return self.slots[node.name]
@@ -111,10 +98,12 @@ class OnnxModule(nn.Module):
         """Compute an initializer anew in every call, instead of holding it; it is then no parameter any more."""
         delattr(self, self.parameter_names.pop(initializer))
         self._derived[initializer] = function
+        self._programs.clear()
 
     def replace(self, node_name: str, function: Callable[..., Any]) -> None:
         """Let a function of the node's inputs compute a node."""
         self.steps = [replace(step, function=function) if step.node.name == node_name else step for step in self.steps]
+        self._programs.clear()
 
     def parameter(self, initializer: str) -> Tensor:
         """The tensor that an initializer of the graph became."""
@@ -126,40 +115,61 @@ class OnnxModule(nn.Module):
         return held
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        values = self._run(tensors, ())
-        return tuple(values[name] for name in self.outputs)
-
-    def values(self, tensors: Sequence[Tensor], names: Iterable[str]) -> dict[str, Tensor]:
-        """The tensors of the graph of these names, for one call."""
-        kept = set(names)
-        values = self._run(tensors, kept, stop=self._last_of(kept))
-        return {name: values[name] for name in kept}
-
-    def _last_of(self, names: Collection[str]) -> int:
-        """The number of steps after which all these tensors are known."""
-        return max((at + 1 for at, step in enumerate(self.steps) if not set(names).isdisjoint(step.outputs)), default=0)
-
-    def _run(self, tensors: Sequence[Tensor], kept: Collection[str], stop: int | None = None) -> dict[str, Tensor]:
         if len(tensors) != len(self.inputs):
             raise OperatorError(
                 f"the graph takes {len(self.inputs)} tensors ({', '.join(self.inputs)}), not {len(tensors)}"
             )
-        values: dict[str, Tensor] = dict(zip(self.inputs, tensors, strict=True))
-        values.update(self._integers)
-        for name, key in self.parameter_names.items():
-            values[name] = getattr(self, key)
-        for name, function in self._derived.items():
-            values[name] = function()
-        for step in self.steps[:stop]:
-            result = step.function(*[values[name] if name else None for name in step.inputs])
-            if len(step.outputs) == 1:
-                values[step.outputs[0]] = result[0] if isinstance(result, tuple) else result
-            else:
-                values.update(zip(step.outputs, result, strict=False))
-            for name in step.last_uses:
-                if name not in kept:
-                    values.pop(name, None)
-        return values
+        if torch.jit.is_tracing():  # shapes are no numbers then
+            return self._run(Program(self.steps, self._names(), self.outputs, self._integers), tensors)
+        shapes = tuple(tensor.shape for tensor in tensors)
+        program = self._programs.get(shapes)
+        if program is None:
+            program = self._compiled(tensors)
+            while len(self._programs) >= PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+            self._programs[shapes] = program
+        return self._run(program, tensors)
+
+    def _names(self) -> list[str]:
+        """All that a call may bring: inputs, then parameters and buffers, then what is computed anew."""
+        return [*self.inputs, *self.parameter_names, *self._derived]
+
+    def _compiled(self, tensors: Sequence[Tensor]) -> Program:
+        """The program for calls with tensors of these shapes; what follows from shapes alone is computed here."""
+        names = self._names()
+        found = shape_steps(self.steps, self.inputs, self._integers, names[len(self.inputs) :])
+        once = [step for at, step in enumerate(self.steps) if at in found]
+        rest = [step for at, step in enumerate(self.steps) if at not in found]
+        read = {name for step in rest for name in step.inputs} | set(self.outputs)
+        made = [name for step in once for name in step.outputs if name in read]
+        constants = dict(self._integers)
+        if made:
+            seen = {step.inputs[0] for step in once if step.node.op_type in ("Shape", "Size")}
+            with torch.no_grad():
+                first = Program(self.steps if seen - set(names) else once, names, made, self._integers)
+                constants.update(zip(made, self._run(first, tensors), strict=True))
+        rest = fused(rest, self.outputs, lambda name: self._number(name, constants))
+        read = {name for step in rest for name in step.inputs} | set(self.outputs)
+        return Program(rest, names, self.outputs, {name: held for name, held in constants.items() if name in read})
+
+    def _number(self, name: str, constants: Mapping[str, Tensor]) -> float | None:
+        """The value of a tensor of one element that never changes."""
+        held = constants.get(name)
+        if held is None:
+            held = self._buffers.get(self.parameter_names.get(name, ""))
+        return float(held) if held is not None and held.numel() == 1 else None
+
+    def _run(self, program: Program, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        given = dict(zip(self.inputs, tensors, strict=True))
+        return tuple(program.run([given[name] if name in given else self._held(name) for name in program.needed]))
+
+    def _held(self, name: str) -> Tensor:
+        key = self.parameter_names.get(name)
+        if key is None:
+            return self._derived[name]()
+        held = self._parameters.get(key)
+        held = self._buffers.get(key) if held is None else held
+        return getattr(self, key) if held is None else held
 
 
 def _trained(model: ModelProto) -> set[str]:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,9 +103,16 @@ def prepare(model: ModelProto, settings: Settings) -> ModelProto:
     """The float model as ``quantize_static`` prepares it, before it computes what a device computes."""
     from ort_vitis_plugin.api import prepared
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it warns of, the call that quantizes says again
+    with quiet():  # what it warns of, the call that quantizes says again
         return prepared(model, **settings.as_keywords())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings of a call whose result is not handed over."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def rewrite(
@@ -113,13 +121,15 @@ def rewrite(
     slots: Iterable[Slot],
     feeds: Sequence[Feed],
     settings: Settings,
+    fine_tuning: Mapping[str, Any] | None = None,
 ) -> Written:
     """Write a prepared model anew with other weights, and with the scales and zero points of ``slots``.
 
-    Weights are rounded to codes by the host, as any others are. ``feeds`` only let it see every tensor once.
+    Weights are rounded to codes by the host, as any others are. ``feeds`` only let it see every tensor once, unless
+    ``fine_tuning``, a value of FastFinetune, learns from them; it keeps weights within their codes itself.
     """
     slots = list(slots)
-    weights = {**weights, **_saturated(weights, slots)}
+    weights = weights if fine_tuning is not None else {**weights, **_saturated(weights, slots)}
     changed = ModelProto()
     changed.CopyFrom(prepared)
     for tensor in changed.graph.initializer:
@@ -129,6 +139,8 @@ def rewrite(
     arguments = {key: value for key, value in settings.arguments.items() if key != "include_cle"}
     options = {**settings.options, "TensorQuantOverrides": overrides, **PLAIN}
     settings = replace(settings, arguments=arguments, options=options)
+    if fine_tuning is not None:
+        return quantize(changed, feeds, settings.with_options(FastFinetune=dict(fine_tuning)))
     return quantize(changed, feeds[:1], settings)
 
 

@@ -59,6 +59,27 @@ def narrowed(
     return host_calls.rewrite(prepared, weights, slots.values(), feeds, settings)
 
 
+def quantized(
+    model: ModelProto,
+    feeds: Sequence[host_calls.Feed],
+    settings: host_calls.Settings,
+    bits: int,
+    fine_tuning: Mapping[str, Any] | None = None,
+) -> host_calls.Written:
+    """What the ONNX flow makes of a float model whose weights have that many bits; with FastFinetune where given."""
+    if bits >= BYTE:
+        tuned = settings if fine_tuning is None else settings.with_options(FastFinetune=dict(fine_tuning))
+        return host_calls.quantize(model, feeds, tuned)
+    prepared = host_calls.prepare(model, settings)
+    written = host_calls.quantize(model, feeds, settings)
+    if fine_tuning is None:
+        return narrowed(written, prepared, bits, feeds, settings)
+    weights = host_calls.float_weights(prepared)
+    slots = narrowed_slots(slotted(written.model, weights).slots, weights, bits)
+    tuning = {**fine_tuning, "WeightBits": bits}
+    return host_calls.rewrite(prepared, weights, slots.values(), feeds, settings, tuning)
+
+
 def limited(graph: SlottedGraph, bits: int) -> SlottedGraph:
     """The graph of a model that ``narrowed`` wrote, with the weights' own ranges in place of their container's."""
     if bits >= BYTE:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -184,10 +183,9 @@ class QatProcessor:
 
     def slotted_for(self, feeds: list[host_calls.Feed]) -> SlottedGraph:
         """The graph with slots at the positions that these samples give."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # how good a start is says nothing about the trained model
-            quiet = self._settings.with_options(SelfCheck=False)
-            written = host_calls.quantize(self.exported.model, feeds, quiet)
+        with host_calls.quiet():  # how good a start is says nothing about the trained model
+            unchecked = self._settings.with_options(SelfCheck=False)
+            written = host_calls.quantize(self.exported.model, feeds, unchecked)
             written = narrowed(written, self._prepared, self._bits, feeds, self._settings)
         return limited(slotted(written.model, host_calls.float_weights(self._prepared)), self._bits)
 
@@ -256,6 +254,8 @@ class QatProcessor:
             raise MismatchError(
                 f"{path}, which calibration wrote beside quant_info.json, is not there; calibrate again"
             )
+        if file_digest(path) != info.file:
+            raise MismatchError(f"{path}, which calibration wrote beside quant_info.json, was changed; calibrate again")
         return onnx.load(str(path))
 
 

@@ -24,9 +24,9 @@ from . import host_calls
 from .config import configured
 from .errors import RefusedError, StageError
 from .exported import Exported, Exporter, export, unwrapped
-from .finetune import FinetuneOptions, finetune
+from .finetune import FinetuneOptions, finetuned
 from .modules import GraphModel
-from .narrow import narrowed
+from .narrow import quantized
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import slotted
 from .structure import as_arguments, as_array
@@ -96,14 +96,10 @@ class TorchQuantizer:
         if self._mode == "test":
             warnings.warn("fast_finetune does nothing in 'test' mode; call load_ft_param()", UserWarning, stacklevel=2)
             return
-        run_fn(*run_args)
-        feeds = self._feeds()
-        written = self._calibrated()
-        prepared = host_calls.prepare(self._exported.model, self._settings)
         chosen = FinetuneOptions(**options)
-        self._written = finetune(
-            written, prepared, feeds, self._settings, chosen, weight_bits=self._config.weight_bits
-        ).model
+        run_fn(*run_args)
+        feeds, bits = self._feeds(), self._config.weight_bits
+        self._written = finetuned(self._exported.model, feeds, self._settings, chosen, bits).model
         self._is_finetuned = True
 
     def load_ft_param(self) -> None:
@@ -211,12 +207,8 @@ class TorchQuantizer:
 
     def _calibrated(self) -> ModelProto:
         if self._written is None:
-            feeds = self._feeds()
-            written = host_calls.quantize(self._exported.model, feeds, self._settings)
-            if self._config.weight_bits < 8:
-                prepared = host_calls.prepare(self._exported.model, self._settings)
-                written = narrowed(written, prepared, self._config.weight_bits, feeds, self._settings)
-            self._written = written.model
+            bits = self._config.weight_bits
+            self._written = quantized(self._exported.model, self._feeds(), self._settings, bits).model
         return self._written
 
     def _quantized(self) -> GraphModel:

@@ -23,6 +23,8 @@ def gather(attributes: Attributes) -> Function:
 
     def gathered(x: Tensor, indices: Tensor) -> Tensor:
         at = axis % x.ndim
+        if indices.ndim == 0 and indices.device.type == "cpu":
+            return x.select(at, int(indices))
         places = _from_start(indices, x.shape[at]).to(x.device)
         picked = x.index_select(at, places.reshape(-1))
         return picked.reshape((*x.shape[:at], *places.shape, *x.shape[at + 1 :]))

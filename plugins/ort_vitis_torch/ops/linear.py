@@ -20,11 +20,13 @@ _TRANSPOSED: Any = {1: functional.conv_transpose1d, 2: functional.conv_transpose
 def conv(attributes: Attributes) -> Function:
     """Convolution of one, two or three dimensions."""
     group, strides, dilations = attributes.get("group", 1), attributes.get("strides"), attributes.get("dilations")
+    pads = attributes.get("pads") if attributes.get("auto_pad", "NOTSET") == "NOTSET" else None
+    fixed = None if pads is None else split_pads(pads)
 
     def convolved(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         rank = x.ndim - 2
         step, spread = strides or [1] * rank, dilations or [1] * rank
-        begin, end = explicit_pads(attributes, x.shape[2:], weight.shape[2:], step, spread)
+        begin, end = fixed or explicit_pads(attributes, x.shape[2:], weight.shape[2:], step, spread)
         if begin != end:
             x, begin = padded(x, begin, end), [0] * rank
         result: Tensor = _CONV[rank](x, weight, bias, step, begin, spread, group)

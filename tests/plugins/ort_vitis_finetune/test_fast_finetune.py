@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ort_vitis_finetune import HESSIAN, ONLY_BIAS, FinetuneSettings
-from ort_vitis_finetune.fast_finetune import WITHOUT_MEANING, FastFinetune, fast_finetune, needs_torch
-from ort_vitis_plugin.api import OptionError
+from ort_vitis_finetune.fast_finetune import WITHOUT_MEANING, FastFinetune, check_installed, fast_finetune
+from ort_vitis_plugin.api import OptionError, UnsupportedError, WeightRounding
 
 
 def test_nothing_asked_is_the_default() -> None:
@@ -48,9 +48,34 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> Non
         fast_finetune(options)
 
 
-@pytest.mark.parametrize("name", ["adaround", "AdaQuant"])
-def test_training_names_what_to_install(name: str) -> None:
-    sentence = needs_torch(fast_finetune({"OptimAlgorithm": name}))
-    assert sentence is not None
-    assert "pip install" in sentence
-    assert needs_torch(FastFinetune()) is None
+def kept(problem: Any, parameters: Any) -> Any:
+    return problem.start, problem.start_bias
+
+
+def test_an_algorithm_of_a_plugin_reads_its_own_parameters_and_no_others(caplog: pytest.LogCaptureFixture) -> None:
+    own = WeightRounding(
+        "Mine", "", lambda problem, parameters: (problem.start, None), {"NumIterations": 5, "Pull": 0.5}
+    )
+    found = fast_finetune({"NumIterations": 7, "OptimAlgorithm": "mine", "BatchSize": 3, "WeightBits": 3}, [own])
+    assert found.rounding is own
+    assert (found.settings.rounding, found.settings.weight_bits) == ("Mine", 3)
+    assert dict(found.settings.parameters) == {"NumIterations": 7, "Pull": 0.5}
+    assert "BatchSize does nothing" in caplog.text
+    assert "NumIterations does nothing" not in caplog.text
+    for value in (0, 1.5, True):
+        with pytest.raises(OptionError, match="NumIterations takes a whole number of at least 1"):
+            fast_finetune({"OptimAlgorithm": "mine", "NumIterations": value}, [own])
+    for wrong in (0, "fast"):
+        with pytest.raises(OptionError, match="Pull takes a number above 0"):
+            fast_finetune({"OptimAlgorithm": "mine", "Pull": wrong}, [own])
+
+
+def test_what_is_not_installed_is_named_and_so_is_what_works_without() -> None:
+    check_installed(FastFinetune())
+    away = WeightRounding(
+        "adaround", "", lambda problem, parameters: (problem.start, None), {}, lambda: "pip install x"
+    )
+    with pytest.raises(UnsupportedError, match="adaround: pip install x; OptimAlgorithm=hessian needs nothing"):
+        check_installed(fast_finetune({"OptimAlgorithm": "AdaRound"}, [away]))
+    with pytest.raises(UnsupportedError, match="plugin ort_vitis_torch, which ORT_VITIS_BLOCK leaves out"):
+        check_installed(fast_finetune({"OptimAlgorithm": "adaquant"}))

@@ -90,10 +90,20 @@ def test_bias_alone_leaves_weights_where_they_are() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["adaround", "AdaQuant"])
-def test_what_trains_needs_torch_and_says_how_to_get_it(algorithm: str) -> None:
+def test_what_trains_needs_torch_and_says_how_to_get_it(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     asked = with_options(NPU_CNN, FastFinetune={"OptimAlgorithm": algorithm})
-    with pytest.raises(UnsupportedError, match=r"pip install .*\[torch\]"):
+    with pytest.raises(UnsupportedError, match=r"pip install .*\[torch\].*hessian needs nothing but numpy"):
         quantize_static(gemm(), None, samples(gemm()), **asked)
+
+
+def test_weights_keep_to_the_bits_that_they_are_given() -> None:
+    model = convolution(1)
+    asked = with_options(CPU, FastFinetune={**FEW, "WeightBits": 6}, WeightRange="method", Recipe="plain")
+    tuned = quantize_static(model, None, samples(model), **asked)
+    codes = next(onnx.numpy_helper.to_array(t) for t in tuned.model.graph.initializer if t.name == "w_quantized")
+    assert codes.dtype == np.int8
+    assert -32 <= codes.min() <= codes.max() < 32
 
 
 def test_random_data_are_refused_before_any_work() -> None:

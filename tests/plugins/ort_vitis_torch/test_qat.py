@@ -117,6 +117,23 @@ def test_training_may_start_at_calibrated_positions(tmp_path: Path) -> None:
         assert torch.equal(model(digits().unseen), test.quant_model(digits().unseen))
 
 
+def test_a_calibrated_file_that_was_changed_since_is_refused(tmp_path: Path) -> None:
+    calib = ovt.torch_quantizer("calib", trained(ResNetS), digits().images[:4], output_dir=tmp_path)
+    calib.quant_model(digits().images[:32])
+    calib.export_quant_config()
+    processor = ovt.QatProcessor(trained(ResNetS), digits().images[:4])
+    processor.trainable_model(tmp_path)
+    path = tmp_path / "ResNetS.onnx"
+    changed = onnx.load(path)
+    changed.graph.initializer[0].name += "_other"
+    onnx.save(changed, path)
+    with pytest.raises(ovt.MismatchError, match=r"ResNetS\.onnx, which calibration wrote .*, was changed"):
+        processor.trainable_model(tmp_path)
+    path.unlink()
+    with pytest.raises(ovt.MismatchError, match="is not there; calibrate again"):
+        processor.trainable_model(tmp_path)
+
+
 def test_norms_that_were_never_trained_train_too() -> None:
     fresh = nn.Sequential(*(part for _ in range(2) for part in (nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2), nn.ReLU())))
     model = ovt.QatProcessor(fresh, torch.randn(8, 2, 6, 6)).trainable_model()
