@@ -71,7 +71,6 @@ ELSEWHERE = {
     "request/change.py": "ort_vitis_plugin/pipeline/test_advice.py",
     "request/mixed_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
     "request/weight_blocks.py": "ort_vitis_plugin/pipeline/test_weight_only.py",
-    "selection/node_types.py": "plugins/ort_vitis_block/test_mixed_types.py",
     "selection/requested_nodes.py": "ort_vitis_plugin/entry/test_arguments.py",
     "trials/bench.py": "ort_vitis_plugin/trials/test_tune.py",
     "trials/budget.py": "ort_vitis_plugin/trials/test_tune.py",
