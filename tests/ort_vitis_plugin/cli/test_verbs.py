@@ -138,9 +138,29 @@ def test_a_configuration_is_saved_and_read(folder: Path) -> None:
     assert (folder / "a.onnx").read_bytes() == (folder / "b.onnx").read_bytes()
     assert run("quantize digits.onnx -o b.onnx -q --config c.toml --preset A16W16") == 0
     assert (folder / "a.onnx").read_bytes() != (folder / "b.onnx").read_bytes()
-    (folder / "c.toml").write_text("\nper_chanel = true\n")
-    assert run("quantize digits.onnx -o n.onnx -q --config c.toml") == 2
-    assert not (folder / "n.onnx").exists()
+
+
+WRONG_FILES = {
+    "\nper_chanel = true": "c.toml, line 2: per_chanel is unknown; expected one of activation_type, calibrate_method, ",
+    'per_channel = "yes"': "c.toml, line 1: per_channel takes true or false, not 'yes'",
+    "[extra_options]\nCLEStep = 1": "c.toml, line 2: [extra_options] CLEStep is unknown; ",
+    "[samples]\ndate = 'x'": "c.toml, line 2: [samples] date is unknown; expected one of broken, color, ",
+    "preset = ": "c.toml, line 1: Invalid value (at end of document)",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_FILES)
+def test_a_configuration_is_spoken_of_by_its_own_keys(
+    text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "c.toml").write_text(text)
+    before = sorted(folder.rglob("*"))
+    assert run("quantize digits.onnx -o n.onnx --config c.toml --data samples.npz") == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert WRONG_FILES[text] in shown.err
+    assert "--" not in shown.err
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_completion_scripts_load(tmp_path: Path) -> None:
