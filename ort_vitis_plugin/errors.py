@@ -50,6 +50,10 @@ class UnknownNameError(QuantizationError, ValueError):
     """A node, tensor, op type, target, format or method of that name does not exist."""
 
 
+class ConfigurationError(OptionError):
+    """A configuration file cannot be read, or a line of it is wrong."""
+
+
 class UnsupportedError(QuantizationError, ValueError):
     """The combination asked for is impossible; the message says what works instead."""
 

@@ -81,19 +81,31 @@ def _files(function: Any) -> Any:
 @click.argument("what", metavar="WHAT", type=click.Choice(tuple(CONVERTERS)))
 @click.argument("model", metavar="MODEL")
 @_files
-@click.option("--domain", metavar="NAME", default=DOMAIN, help=f"Domain that ops shall have (default: {DOMAIN}).")
-def convert_verb(out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str) -> None:
+@click.option("--domain", metavar="NAME", help=f"For WHAT=domain: the one that ops shall have (default: {DOMAIN}).")
+def convert_verb(
+    out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str | None
+) -> None:
     """Rewrite a model into another form."""
     _convert(out, what, model, output, domain, external_data=external_data)
 
 
-def _convert(out: Output, what: str, model: str, output: str | None, domain: str, *, external_data: bool) -> None:
+def _convert(
+    out: Output, what: str, model: str, output: str | None, domain: str | None, *, external_data: bool
+) -> None:
+    """Rewrite and save.
+
+    Raises:
+        OptionError: a domain is given to a conversion that has no use for it.
+    """
+    from ort_vitis_plugin.errors import OptionError
     from ort_vitis_plugin.onnx_io.load import load_model
     from ort_vitis_plugin.report.report import Report
 
     report = Report()
     home, takes, _ = CONVERTERS[what]
-    extra: dict[str, list[Any]] = {"report": [report], "skips": [report.skips], "domain": [domain], "": []}
+    if domain is not None and takes != "domain":
+        raise OptionError(f"--domain {domain}: {what} names no domain; leave it out, or run `ort-vitis convert domain`")
+    extra: dict[str, list[Any]] = {"report": [report], "skips": [report.skips], "domain": [domain or DOMAIN], "": []}
     converted = converter(home)(load_model(model), *extra[takes])
     said = [*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)]
     for text in said:
@@ -109,8 +121,8 @@ def _alias(what: str) -> click.Command:
     @verb(name, hidden=True, help=f"{CONVERTERS[what][2]} (now: convert {what})")
     @click.argument("model", metavar="MODEL")
     @_files
-    @click.option("--domain", default=DOMAIN, hidden=what != "domain", help="The domain that the ops shall have.")
-    def aliased(out: Output, model: str, output: str | None, external_data: bool, domain: str) -> None:
+    @click.option("--domain", hidden=what != "domain", help="The domain that the ops shall have.")
+    def aliased(out: Output, model: str, output: str | None, external_data: bool, domain: str | None) -> None:
         """See ``convert``."""
         _convert(out, what, model, output, domain, external_data=external_data)
 

@@ -24,7 +24,10 @@ FLAGS = {
     "use_external_data_format": "--external-data",
     "optimize_model": "--no-optimize",
     "calibration_data_reader": "--data",
+    "FixShapes: the model's inputs have no open dimension": "--fix-dim: the model's inputs have no open dimension",
     "FixShapes": "--fix-shape",
+    "dump_float": "--float",
+    "transform returns": "--preprocess returns",
 }
 _ARGUMENT = re.compile(rf"(?<![\w\-])({'|'.join(map(re.escape, FLAGS))})(?!\w)(=True|=False)?")
 _OPTION = re.compile(r"extra_options=\{['\"](\w+)['\"]: ([^}]+)\}")

@@ -53,9 +53,12 @@ def _type(value: Any) -> str:
     kind = value.type.tensor_type
     if not value.type.HasField("tensor_type"):
         return value.type.WhichOneof("value") or "?"
+    element = TensorProto.DataType.Name(kind.elem_type).lower()
+    if not kind.HasField("shape"):
+        return f"{element}, rank unknown"
     dims = kind.shape.dim
     sizes = ", ".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
-    return f"{TensorProto.DataType.Name(kind.elem_type).lower()}[{sizes}]"
+    return f"{element}[{sizes}]"
 
 
 def _show(out: Output, model: str, found: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ is not met; 130 interrupted; 141 nobody reads what it prints; 143 terminated.
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,8 @@ from typing import Any
 import rich_click as click
 
 from .. import __version__
-from ..errors import QuantizationError
+from ..errors import ConfigurationError, QuantizationError
+from ..foreign import is_of_caller
 from . import (
     calibrate,
     catalogue,
@@ -101,12 +103,25 @@ def main(argv: Sequence[str] | None = None) -> int:
             _say(error.format_message(), f"; see {hint.command_path} --help" if hint is not None else "")
             return WRONG
         except (QuantizationError, Warning) as error:
-            _say(as_typed(str(error)))
+            # A configuration names its keys as the file does.
+            _say(str(error) if isinstance(error, ConfigurationError) else as_typed(str(error)))
             return status_of(error)
         except click.Abort:  # before a verb began
             print("interrupted: nothing was written", file=sys.stderr)
             return INTERRUPTED
+        except Exception as error:
+            if not is_of_caller(error):
+                raise
+            _say(_of_caller(error))
+            return WRONG
     return answer if isinstance(answer, int) else 0
+
+
+def _of_caller(error: Exception) -> str:
+    """What a function of the user's raised, on what, and in which line."""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    where = "; ".join(getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {error} ({frame.f_code.co_filename}, line {line}), {where}"
 
 
 def _say(text: str, hint: str = "") -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import OptionError, UnknownNameError, suggest
 from ..plugin.catalog import shared_catalog
 from ..plugin.declarations import Namespace
-from .namespaces import VAI_Q_ONNX
+from .namespaces import QUARK_ONNX, VAI_Q_ONNX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +83,7 @@ def served_packages(catalog: Catalog | None = None) -> list[str]:
 
 
 def _served(catalog: Catalog) -> dict[str, Provider]:
-    spaces = [VAI_Q_ONNX, *catalog.all(Namespace)]
+    spaces = [VAI_Q_ONNX, QUARK_ONNX, *catalog.all(Namespace)]
     return {module: space.provider for space in reversed(spaces) for module in space.modules}
 
 

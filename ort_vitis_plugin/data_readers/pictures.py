@@ -94,7 +94,7 @@ class Pictures:
         }
         self.preprocess = _with(preprocess, {key: value for key, value in given.items() if value is not None})
         self.classes, self._labels = self._classes(classes)
-        self._allowed, self._broken = broken, dict[int, str]()
+        self._allowed, self._broken, self._told = broken, dict[int, str](), set[int]()
         self._fitted: Callable[..., Any] = self.preprocess
 
     def __len__(self) -> int:
@@ -146,13 +146,18 @@ class Pictures:
             if picture is None:
                 continue
             found = True
+            self._warn_of_broken()
             if isinstance(self._fitted, PictureToArray):
                 yield number, self._fitted(picture, self.where(number))
             else:
                 yield number, picture
         if not found:
             first = next(iter(self._broken.values()), "none was asked for")
-            raise CalibrationError(f"no picture of {str(self.folder)!r} can be read: {first}")
+            raise CalibrationError(
+                f"no picture of {str(self.folder)!r} can be read ({first}); give files that open as "
+                f"{', '.join(SUFFIXES)}"
+            )
+        self._warn_of_broken()
 
     @property
     def function(self) -> Callable[..., Any] | None:
@@ -184,7 +189,13 @@ class Pictures:
                 f"{len(self._broken)} pictures cannot be read, and {self._allowed} may be: {names} ({text}); remove "
                 f"them, or say broken={len(self._broken)} (--broken {len(self._broken)}) or more"
             )
-        warnings.warn(f"the picture {text}; it is left out", BrokenPictureWarning, stacklevel=3)
+
+    def _warn_of_broken(self) -> None:
+        """Tell of each once, as soon as there is a picture that can be read: else the error tells."""
+        for number, text in self._broken.items():
+            if number not in self._told:
+                self._told.add(number)
+                warnings.warn(f"the picture {text}; it is left out", BrokenPictureWarning, stacklevel=3)
 
     def _classes(self, given: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
         """The class names, and the class of each file."""

@@ -15,6 +15,7 @@ from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import give_back, register_all, session_options
 from ..onnx_io.whole_file import scratch_folder
+from .fused_nodes import fused_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,6 +49,7 @@ def optimize(call: Call, graph: Graph) -> ModelProto:
     if hidden is not None:
         call.report.note(f"not optimized: op_types_to_quantize lists {hidden[0]}, which would become {hidden[1]}")
         return model
+    call.ledger.fused.update(fused_nodes(model, optimized))
     return infer_shapes(optimized)
 
 

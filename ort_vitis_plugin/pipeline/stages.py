@@ -116,9 +116,9 @@ def normalize(call: Call, model: ModelProto) -> Graph:
     graph = with_default_types(Graph(inferred, copy=False), call)
     graph.kept, graph.renames = call.kept_names(), call.ledger.renames
     resolve_nodes(graph, call)
-    NodeTypes(graph, call.settings).check()
+    NodeTypes(graph, call.settings, call.ledger).check()
     if call.settings.weight_blocks is not None:
-        StatedByNode(graph, call.settings.weight_blocks.bits_of, BITS_OF).check()
+        StatedByNode(graph, call.settings.weight_blocks.bits_of, BITS_OF, call.ledger).check()
     known = {node.name for node in graph}
     _transform(call, graph, Stage.NORMALIZE)
     select(graph, call, known)

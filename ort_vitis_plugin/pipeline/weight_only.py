@@ -64,7 +64,7 @@ def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
     blocks = call.settings.weight_blocks
     assert blocks is not None
     by_tool = blocks.format == MAT_MUL_NBITS
-    bits = StatedByNode(graph, blocks.bits_of, BITS_OF)
+    bits = StatedByNode(graph, blocks.bits_of, BITS_OF, call.ledger)
 
     def stored(node: NodeProto) -> WeightBlocks:
         return blocks.of_bits(bits.of(node) or blocks.bits)

@@ -47,7 +47,7 @@ class Planner:
         self.range_source: dict[str, str] = dict(self.not_data.padded)
         self.result = Plan(self.graph, range_source=self.range_source, float_readers=frozenset(ledger.float_readers))
         self.writer = settings.format.writer(settings, self.graph)
-        self.types = NodeTypes(self.graph, settings.settings)
+        self.types = NodeTypes(self.graph, settings.settings, ledger)
         self.parameters = TensorParameters(marks, statistics, settings, self.writer, self.range_source)
         self.constants = Constants(self.parameters, settings)
 

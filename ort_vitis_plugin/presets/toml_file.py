@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..entry.quantize_static import quantize_static
-from ..errors import OptionError, suggest
+from ..errors import ConfigurationError, suggest
 from ..options.options import conforms, resolve
 from ..plugin.catalog import shared_catalog
 from .samples_settings import PICTURES, reader_of
@@ -40,6 +40,14 @@ if TYPE_CHECKING:
 OPTIONS, SAMPLES = "extra_options", "samples"
 PATHS = ("model_input", "model_output", "calibration_cache_path")
 NUMBERS = float | list[float]
+NAMES_OF_TYPES: dict[Any, str] = {
+    bool: "true or false",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    dict: "a table",
+    list[str]: "a list of texts",
+}
 SAMPLE_TYPES: dict[str, Any] = {
     "data": str,
     "samples": int,
@@ -59,7 +67,8 @@ def load_config(path: str | Path) -> dict[str, Any]:
     """The keyword arguments of ``quantize_static`` that a TOML file says; with ``[samples]`` the reader is among them.
 
     Raises:
-        OptionError: the file cannot be read, or a line of it is wrong: the message says which, and what is expected.
+        ConfigurationError: the file cannot be read, or a line of it is wrong: the message says which, and what is
+            expected.
     """
     said = read(path)
     keywords = {key: value for key, value in said.items() if key not in ("preset", SAMPLES)}
@@ -73,26 +82,27 @@ def read(path: str | Path) -> dict[str, Any]:
     """What a file says, checked, with paths as they are from here.
 
     Raises:
-        OptionError: see load_config.
+        ConfigurationError: see load_config.
     """
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"the configuration {str(path)!r} cannot be read: {error}") from error
+        raise ConfigurationError(f"the configuration {str(path)!r} cannot be read: {error}") from error
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"{path}: {error}") from error
+        last = "" if "line" in str(error) else f", line {len(text.splitlines())}"
+        raise ConfigurationError(f"{path}{last}: {error}") from error
     for table, kinds in known_keys().items():
         found = said if not table else said.get(table, {})
         for key, value in found.items():
             where = f"{path}, line {_line(text, table, key)}: {f'[{table}] ' if table else ''}{key}"
             known = resolve(key, shared_catalog().options) if table == OPTIONS else key
             if known is None or known not in kinds:
-                raise OptionError(f"{where} is unknown; expected one of {_names(key, kinds)}")
+                raise ConfigurationError(f"{where} is unknown; expected one of {_names(key, kinds)}")
             if not conforms(value, kinds[known]):
-                raise OptionError(f"{where} takes {_type_name(kinds[known])}, not {value!r}")
+                raise ConfigurationError(f"{where} takes {_type_name(kinds[known])}, not {value!r}")
     _from_here(said, file.parent)
     return said
 
@@ -133,7 +143,7 @@ def _names(key: str, kinds: Iterable[str]) -> str:
 
 
 def _type_name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+    return NAMES_OF_TYPES.get(kind, str(kind))
 
 
 def _line(text: str, table: str, key: str) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,7 +56,7 @@ def _dynamic(nodes: tuple[str, ...], open_shapes: Shapes) -> Cause:
 
 
 def remedy(open_shapes: Shapes) -> str:
-    """The flags that fix every open size; those beyond the batch are to be replaced by the sizes that are run."""
+    """The flags, quoted for a shell, that fix every open size; what lies beyond the batch is to be what is run."""
     dims: dict[str, int] = {}
     shapes = []
     guessed = False
@@ -63,7 +64,7 @@ def remedy(open_shapes: Shapes) -> str:
         sizes = [dim if isinstance(dim, int) else _guess(axis, len(shape)) for axis, dim in enumerate(shape)]
         guessed |= any(axis and not isinstance(dim, int) for axis, dim in enumerate(shape))
         if any(dim is None for dim in shape):
-            shapes.append(f"{name}={','.join(map(str, sizes))}")
+            shapes.append(shlex.quote(f"{name}={','.join(map(str, sizes))}"))
         else:
             for dim, size in zip(shape, sizes, strict=True):
                 if isinstance(dim, str):
@@ -71,7 +72,7 @@ def remedy(open_shapes: Shapes) -> str:
     # A whole shape fixes its named dimensions too, wherever they occur.
     covered = {dim for shape in open_shapes.values() if None in shape for dim in shape if isinstance(dim, str)}
     parts = [f"--fix-shape {' '.join(shapes)}"] if shapes else []
-    left = [f"{dim}={size}" for dim, size in dims.items() if dim not in covered]
+    left = [shlex.quote(f"{dim}={size}") for dim, size in dims.items() if dim not in covered]
     parts += [f"--fix-dim {' '.join(left)}"] if left else []
     return " ".join(parts) + (" (with the sizes that you run)" if guessed else "")
 

@@ -44,6 +44,7 @@ class Progress:
 
     def total(self, total: int) -> None:
         """Say how many steps there are, once that is known."""
+        self._total = total
         if self._bar is not None:
             self._bar.update(self._task, total=total)
 

@@ -10,7 +10,7 @@ from ..graph.renames import Renames
 from ..report.report import Report
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import ModelProto, NodeProto
 
     from ..calibration.statistics import Statistics
     from ..data_readers import Samples
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 class Ledger:
     """One answer's notes. ``excluded`` maps nodes to why they stay float, ``float_tensors`` tensors; ``float_readers``
     read what is float before it is rounded for others; ``stand_ins`` holds op types that a step put in the place of
-    selected ones, ``renames`` what nodes and tensors are called now, ``libraries`` paths of custom-op libraries,
-    ``changing`` by stage the steps that changed the float function, and ``on_the_way`` the float models that came of
-    them; ``random`` says that the samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys
-    of its metadata, ``satisfied`` says that the recipe has nothing left to gain. ``planned`` keeps the parameters of
-    tensors for all plans of the answer; ``judge`` are the samples held out, ``judged`` what they say of the plan."""
+    selected ones, ``renames`` what nodes and tensors are called now, ``fused`` the nodes that the optimizer made, each
+    with those in whose place it stands, ``libraries`` paths of custom-op libraries, ``changing`` by stage the steps
+    that changed the float function, and ``on_the_way`` the float models that came of them; ``random`` says that the
+    samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys of its metadata, ``satisfied``
+    says that the recipe has nothing left to gain. ``planned`` keeps the parameters of tensors for all plans of the
+    answer; ``judge`` are the samples held out, ``judged`` what they say of the plan."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -34,6 +35,7 @@ class Ledger:
     float_tensors: dict[str, str] = field(default_factory=dict)
     float_readers: set[str] = field(default_factory=set)
     stand_ins: set[str] = field(default_factory=set)
+    fused: dict[str, tuple[NodeProto, ...]] = field(default_factory=dict)
     samples: Samples | None = None
     statistics: Statistics | None = None
     libraries: list[str] = field(default_factory=list)

@@ -19,6 +19,10 @@ from ..request.renames import OP
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
+    from onnx import NodeProto
+
+    from ..graph import Graph
+
 TENSOR, REGEX, GLOB = "tensor:", "re:", ""
 SHOWN = 3
 
@@ -55,6 +59,34 @@ def parsed(text: str, existing: Container[str], argument: str) -> Pattern | None
         return None
     parts = (".*" if part == "*" else "." if part == "?" else re.escape(part) for part in re.split(r"([*?])", rest))
     return Pattern(text, kind, re.compile("".join(parts), re.DOTALL))
+
+
+def hits_node(pattern: Pattern, node: NodeProto, graph: Graph) -> bool:
+    """Whether it stands for this node."""
+    if pattern.kind == OP:
+        return pattern.hits(node.op_type)
+    if pattern.kind == TENSOR:
+        fed = (tensor for tensor in node.input if tensor and graph.producer(tensor) is None)
+        return any(pattern.hits(tensor) for tensor in (*node.output, *fed) if tensor)
+    return pattern.hits(node.name)
+
+
+def no_node(pattern: Pattern, argument: str, nodes: Iterable[NodeProto], graph: Graph) -> UnknownNameError:
+    """The error of a pattern that stands for none of the nodes."""
+    if pattern.kind == OP:
+        return no_hit(pattern, argument, "node's op type", [node.op_type for node in nodes])
+    if pattern.kind == TENSOR:
+        known = [*graph.inputs, *(name for node in nodes for name in node.output)]
+        return no_hit(pattern, argument, "tensor", known)
+    return no_hit(pattern, argument, "node", [node.name for node in nodes])
+
+
+def name_nodes(graph: Graph) -> None:
+    """Nodes without a name get that of the report (NameNodes), so that patterns hit them by it."""
+    for node in graph:
+        if not node.name:
+            output = next((tensor for tensor in node.output if tensor), "")
+            node.name = graph.unique(f"{node.op_type}_{output}")
 
 
 def no_hit(pattern: Pattern, argument: str, what: str, known: Iterable[str]) -> UnknownNameError:

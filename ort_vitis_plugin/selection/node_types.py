@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..graph import Graph
+    from ..request.ledger import Ledger
     from ..request.settings import Settings
 
 FOLLOWS = MOVES | {"Clip", "LeakyRelu", "MaxPool", "PRelu", "Relu"}
@@ -21,10 +22,10 @@ FOLLOWS = MOVES | {"Clip", "LeakyRelu", "MaxPool", "PRelu", "Relu"}
 class NodeTypes:
     """Answers for the nodes of one graph; what MixedTypes leaves out has the call's own types."""
 
-    def __init__(self, graph: Graph, settings: Settings) -> None:
+    def __init__(self, graph: Graph, settings: Settings, ledger: Ledger) -> None:
         self.base = TypePair(settings.activation, settings.weight)
         self.graph, self.mixed, self.op_types = graph, settings.mixed, settings.op_types
-        self._stated = StatedByNode(graph, settings.mixed, OPTION)
+        self._stated = StatedByNode(graph, settings.mixed, OPTION, ledger)
 
     def of(self, node: NodeProto) -> TypePair:
         """The types of a node's data and weights; what moves or clamps integers goes on with their type."""

@@ -14,7 +14,7 @@ from onnx import TensorProto
 from ..errors import OptionError
 from ..graph import inner_nodes
 from ..request.renames import OP, OVERRIDES, SELECTIONS
-from .name_patterns import GLOB, TENSOR, Pattern, no_hit, parsed
+from .name_patterns import GLOB, Pattern, hits_node, name_nodes, no_hit, no_node, parsed
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -39,12 +39,12 @@ def resolve_nodes(graph: Graph, call: Call) -> None:
     texts = {text: argument for argument in reversed(SELECTIONS) for text in given[argument] if text}
     if any("" in names for names in given.values()):  # onnxruntime compares names, so '' is every node without one
         unnamed = [node for node in graph if not node.name]
-        _name_nodes(graph)
+        name_nodes(graph)
         graph.renames.node("", *(node.name for node in unnamed))
     found = {text: parsed(text, existing, argument) for text, argument in texts.items()}
     patterns = {text: pattern for text, pattern in found.items() if pattern is not None}
     if patterns:
-        _name_nodes(graph)
+        name_nodes(graph)
         any_selected = any(node.op_type in call.op_types for node in (*graph, *inner))
         nodes = [*graph, *(node for node in inner if node.name)]
         for text, pattern in patterns.items():
@@ -58,38 +58,13 @@ def resolve_nodes(graph: Graph, call: Call) -> None:
 
 def _resolve(pattern: Pattern, argument: str, nodes: list[NodeProto], graph: Graph, call: Call) -> list[str]:
     """What a pattern hits; the request means these nodes from now on."""
-    hit = [node for node in nodes if _hits(pattern, node, graph)]
+    hit = [node for node in nodes if hits_node(pattern, node, graph)]
     if not hit:
-        raise no_hit(pattern, argument, *_known(pattern, nodes, graph))
+        raise no_node(pattern, argument, nodes, graph)
     names = _own_names(hit, nodes, graph, call)
     # What computes shapes is float anyway; named in the request it would have to be kept from folding.
     graph.renames.node(pattern.text, *([name for name, node in names.items() if _computes(node, graph)] or names))
     return list(names)
-
-
-def _name_nodes(graph: Graph) -> None:
-    """Nodes without a name get that of the report (NameNodes), so that patterns hit them by it."""
-    for node in graph:
-        if not node.name:
-            output = next((tensor for tensor in node.output if tensor), "")
-            node.name = graph.unique(f"{node.op_type}_{output}")
-
-
-def _hits(pattern: Pattern, node: NodeProto, graph: Graph) -> bool:
-    if pattern.kind == OP:
-        return pattern.hits(node.op_type)
-    if pattern.kind == TENSOR:
-        fed = (tensor for tensor in node.input if tensor and graph.producer(tensor) is None)
-        return any(pattern.hits(tensor) for tensor in (*node.output, *fed) if tensor)
-    return pattern.hits(node.name)
-
-
-def _known(pattern: Pattern, nodes: Iterable[NodeProto], graph: Graph) -> tuple[str, list[str]]:
-    if pattern.kind == OP:
-        return "node's op type", [node.op_type for node in nodes]
-    if pattern.kind == TENSOR:
-        return "tensor", [*graph.inputs, *(name for node in nodes for name in node.output)]
-    return "node", [node.name for node in nodes]
 
 
 def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, call: Call) -> dict[str, NodeProto]:

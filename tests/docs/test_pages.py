@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ort_vitis_plugin.cli.main import main, ort_vitis
+from ort_vitis_plugin.compat import uninstall
 from ort_vitis_plugin.demo.export import export_demo
 from ort_vitis_plugin.presets.toml_file import load_config
 from ort_vitis_plugin.reference.pages import PAGES as WITH_BLOCKS
@@ -55,6 +56,13 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_page(name: str, folder: Path) -> None:
     scope: dict[str, object] = {"__name__": "page"}
+    try:
+        _run_blocks(name, folder, scope)
+    finally:
+        uninstall()  # the names of other packages that a page asks for
+
+
+def _run_blocks(name: str, folder: Path, scope: dict[str, object]) -> None:
     for number, (language, block) in enumerate(_FENCE.findall(PAGES[name])):
         if language == "python":
             exec(compile(block, f"{name}, block {number}", "exec"), scope)

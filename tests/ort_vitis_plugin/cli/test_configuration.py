@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ort_vitis_plugin.cli.configuration import keywords_of
 from ort_vitis_plugin.cli.main import main
 from tests.ort_vitis_plugin.cli.commands import run
@@ -20,9 +22,29 @@ def test_a_configuration_is_saved_and_read(demo: Path) -> None:
     assert (demo / "a.onnx").read_bytes() == (demo / "b.onnx").read_bytes()
     assert run("quantize digits.onnx -o b.onnx -q --config c.toml --preset A16W16") == 0
     assert (demo / "a.onnx").read_bytes() != (demo / "b.onnx").read_bytes()
-    (demo / "c.toml").write_text("\nper_chanel = true\n")
-    assert run("quantize digits.onnx -o n.onnx -q --config c.toml") == 2
-    assert not (demo / "n.onnx").exists()
+
+
+WRONG_FILES = {
+    "\nper_chanel = true": "c.toml, line 2: per_chanel is unknown; expected one of activation_type, calibrate_method, ",
+    'per_channel = "yes"': "c.toml, line 1: per_channel takes true or false, not 'yes'",
+    "[extra_options]\nCLEStep = 1": "c.toml, line 2: [extra_options] CLEStep is unknown; ",
+    "[samples]\ndate = 'x'": "c.toml, line 2: [samples] date is unknown; expected one of broken, color, ",
+    "preset = ": "c.toml, line 1: Invalid value (at end of document)",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_FILES)
+def test_a_configuration_is_spoken_of_by_its_own_keys(
+    text: str, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (demo / "c.toml").write_text(text)
+    before = sorted(demo.rglob("*"))
+    assert run("quantize digits.onnx -o n.onnx --config c.toml --data samples.npz") == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert WRONG_FILES[text] in shown.err
+    assert "--" not in shown.err
+    assert sorted(demo.rglob("*")) == before
 
 
 def test_a_configuration_that_names_its_models_serves_every_verb(demo: Path) -> None:

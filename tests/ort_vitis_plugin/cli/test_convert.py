@@ -44,3 +44,11 @@ def test_tools_for_quantized_models(folder: Path, capsys: pytest.CaptureFixture[
     for one, other in (("s.onnx", "again.onnx"), ("v.onnx", "k.onnx"), ("v.onnx", "n.onnx")):
         assert run(f"evaluate {one} {other} --data samples.npz") == 0
         assert "inf dB" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["convert qdq-to-qoperator", "convert-vitis-to-standard"])
+def test_a_domain_where_none_is_named_is_refused(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(folder.iterdir())
+    assert run(f"{verb} model.onnx -o q.onnx --domain com.amd.quark") == 2
+    assert "--domain com.amd.quark: " in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before

@@ -15,6 +15,10 @@ REMEDIES: dict[str, tuple[dict[str, list[int | str | None]], str]] = {
         "--fix-shape x=1,3,224,224 --fix-dim n=1 (with the sizes that you run)",
     ),
     "a name on two inputs": ({"x": ["N", 3], "z": ["N", 4]}, "--fix-dim N=1"),
+    "names that a shell would split": (
+        {"my x": [None, 3], "z": ["batch size", 4]},
+        "--fix-shape 'my x=1,3' --fix-dim 'batch size=1'",
+    ),
     "a name that a whole shape fixes": (
         {"x": ["N", None], "z": ["N", 4]},
         "--fix-shape x=1,1 (with the sizes that you run)",

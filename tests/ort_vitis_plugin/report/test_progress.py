@@ -57,7 +57,8 @@ def test_elsewhere_a_record_every_ten_seconds(
     monkeypatch.delenv("ORT_VITIS_PROGRESS", raising=False)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     caplog.set_level("INFO")
-    with Progress("calibration samples", 60) as stage:
+    with Progress("calibration samples") as stage:
+        stage.total(60)
         for _ in range(60):
             now += 1.0
             stage.advance()

@@ -1,12 +1,13 @@
 """A name wins over a pattern, a pattern over an op type, a later entry over an earlier one."""
-
 # SPDX-License-Identifier: MIT
+
 from __future__ import annotations
 
 import pytest
 
 from ort_vitis_plugin.errors import UnknownNameError
 from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.request.ledger import Ledger
 from ort_vitis_plugin.selection.stated_by_node import StatedByNode
 from ort_vitis_plugin.testing import graph
 
@@ -14,7 +15,7 @@ TEXT = "t (float[2] x) => (float[2] y) { [a] h = Neg(x) [ab] i = Abs(h) [b] y = 
 
 
 def stated(entries: dict[str, int]) -> StatedByNode[int]:
-    return StatedByNode(Graph(graph(TEXT, 18)), entries, "Option")
+    return StatedByNode(Graph(graph(TEXT, 18)), entries, "Option", Ledger())
 
 
 @pytest.mark.parametrize(
