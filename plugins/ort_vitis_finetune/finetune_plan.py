@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, UnsupportedError
 
+from . import result_file
 from .bias_correction import correct_biases
 from .candidates import KEEP
 from .fast_finetune import KEY, FastFinetune, fast_finetune, needs_torch
@@ -29,7 +30,8 @@ def _asked(configuration: Configuration) -> FastFinetune:
 
 def _check(configuration: Configuration) -> None:
     """Refuse, before any work, what could only fail."""
-    hint = needs_torch(_asked(configuration))
+    asked = _asked(configuration)
+    hint = needs_torch(asked)
     if hint is not None:
         raise UnsupportedError(hint)
     if configuration.request.reader is None:
@@ -37,6 +39,8 @@ def _check(configuration: Configuration) -> None:
             f"{KEY} learns from samples, and there is no calibration_data_reader: random data would tune the network "
             f"to noise; give at least {FEWEST} samples, {ENOUGH} are enough"
         )
+    if asked.result_path is not None:
+        result_file.check(asked.result_path)
 
 
 def finetune_plan(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:

@@ -33,7 +33,7 @@ BAD_READERS: dict[str, tuple[Any, str]] = {
     "no dict": (Endless(), "yields list, not"),
     "no array in a dict": ({"x": "y"}, "'x' of the samples is str, not an array"),
     "wrong name": ([{"X": ROW}], "feeds 'X', but the model's inputs are x; did you mean x"),
-    "missing input": ([{}], "does not feed the input 'x'"),
+    "missing input": ([{}], "does not feed the input 'x'; it feeds none"),
     "wrong rank": ([{"x": ROW[0]}], r"shape \[3\], but the model takes \['N', 3\]"),
     "wrong size": ([{"x": np.zeros((1, 4), np.float32)}], r"shape \[1, 4\]"),
     "wrong dtype": ([{"x": np.zeros((1, 3))}], r"as float64, but the model takes float32; convert with .astype"),
