@@ -51,8 +51,6 @@ ELSEWHERE = {
     "measure/answers.py": "ort_vitis_plugin/measure/test_evaluation.py",
     "measure/judge.py": "ort_vitis_plugin/trials/test_tune.py",
     "measure/weight_errors.py": "ort_vitis_plugin/measure/test_layer_errors.py",
-    "onnx_io/model_hash.py": "ort_vitis_plugin/request/test_provenance_facts.py",
-    "onnx_io/ort_support.py": "kinds/test_every_configuration.py",
     "onnx_io/output_types.py": "kinds/test_unstated.py",
     "options/host_options.py": "ort_vitis_plugin/entry/test_client_defaults.py",
     "pipeline/calibrate.py": "kinds/test_calibration_data.py",
