@@ -144,3 +144,19 @@ def test_a_reader_that_refills_one_array(
         arguments = {"executor": ThreadPoolExecutor(1)}
     found = ort_vitis_plugin.calibrate(graph(ONE), Refilling([1, 5, 2]), **arguments)
     assert (found.sketches["x"].minimum, found.sketches["x"].maximum, found.sketches["x"].sum) == (1, 5, 24)
+
+
+def test_a_reader_whose_rewind_does_nothing_is_read_once(graph: Build) -> None:
+    class Once:
+        def __init__(self) -> None:
+            self.rest = [{"x": ROW}]
+
+        def get_next(self) -> Any:
+            return self.rest.pop() if self.rest else None
+
+        def rewind(self) -> None:
+            raise NotImplementedError
+
+    samples = Samples(Once(), graph(ONE))
+    assert len(list(samples)) == 1
+    assert not samples.rewind()
