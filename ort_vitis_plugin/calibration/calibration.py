@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data_readers.files import read_failure
 from ..errors import CalibrationError, QuantizationError
 from ..onnx_io.whole_file import whole_file
 from ..sketch import Sketch
@@ -106,7 +107,7 @@ class Calibration:
         except (QuantizationError, MemoryError):
             raise
         except Exception as error:  # a broken archive makes zipfile, zlib, json and numpy raise whatever they meet
-            raise CalibrationError(f"{path!s} is not a calibration file: {error}") from error
+            raise CalibrationError(f"{path!s} is not a calibration file: {read_failure(error)}") from error
         if model is not None:
             try:
                 calibration.check(model, tensors)

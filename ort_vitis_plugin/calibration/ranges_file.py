@@ -60,7 +60,7 @@ def read_ranges(path: Path, method: CalibrationMethod) -> dict[str, StoredRange]
         smooth = bool(payload.get("smooth_quant", False))
         infinite = set(payload.get(OUR_KEY, {}).get("infinite", ()))
         entries = {name: _entry(entry, infinite=name in infinite) for name, entry in payload["data"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise CalibrationError(f"{path} is not a calibration cache of onnxruntime ({what}); {_ANEW}") from error
     if made is not method:

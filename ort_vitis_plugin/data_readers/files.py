@@ -28,15 +28,21 @@ def read_arrays(file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
     if file.suffix.lower() not in ARRAYS:
         raise CalibrationError(f"the data {str(file)!r} is neither .npy nor .npz, nor a picture")
     try:
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
+        with open(file, "rb") as stream:  # numpy leaves a broken archive open
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
             return {name: loaded[name] for name in loaded.files}
     except MemoryError:
         raise
     except Exception as error:  # broken archives and headers make zipfile, zlib, ast and tokenize raise what they meet
-        raise CalibrationError(f"the data {str(file)!r} cannot be read: {error}") from error
+        raise CalibrationError(f"the data {str(file)!r} cannot be read: {read_failure(error)}") from error
+
+
+def read_failure(error: Exception) -> str:
+    """Why numpy could not read a file. Its advice to open pickles, which run code, is left out."""
+    text = str(error)
+    return "it is neither .npy nor .npz, or holds Python objects" if "pickle" in text else text
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

@@ -142,7 +142,9 @@ class Samples:
             name for name, value in expected.items() if name not in feed and not value.type.HasField("optional_type")
         ]
         if missing:
-            raise CalibrationError(f"the reader does not feed the input {missing[0]!r}; it feeds {', '.join(feed)}")
+            raise CalibrationError(
+                f"the reader does not feed the input {missing[0]!r}; it feeds {', '.join(feed) or 'none'}"
+            )
         for name, array in feed.items():
             if name in expected and not expected[name].type.HasField("tensor_type"):
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import logging
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ort_vitis_plugin.api import OptionError, UnsupportedError
@@ -19,7 +20,6 @@ from .settings import FinetuneSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from ort_vitis_plugin.api import WeightRounding
 
@@ -83,6 +83,12 @@ def _switch(key: str, value: object) -> bool:
     return value
 
 
+def _file(key: str, value: object) -> str | Path | None:
+    if value is not None and not (isinstance(value, (str, Path)) and str(value)):
+        raise OptionError(f"FastFinetune's {key} takes the path of a file, not {value!r}")
+    return value
+
+
 def _algorithm(value: object, roundings: Mapping[str, WeightRounding]) -> str:
     names = tuple(dict.fromkeys((*ALGORITHMS, *WITH_TORCH, *roundings)))
     name = value.lower() if isinstance(value, str) else value
@@ -121,7 +127,7 @@ def fast_finetune(options: Mapping[str, Any], roundings: Sequence[WeightRounding
         if key == "DataSize":
             found = replace(found, samples=None if value is None else _whole(key, value, 1))
         elif key == "ResultFile":
-            found = replace(found, result_path=value)
+            found = replace(found, result_path=_file(key, value))
         elif key == "FixedSeed":
             settings = replace(settings, seed=_whole(key, value, 0))
         elif key == "HeldOut":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ort_vitis_plugin.api import CalibrationError, Correction, Option, Progress, picked, spread
 
+from . import result_file
 from .bias_correction import correct_biases
 from .candidates import KEEP
 from .fast_finetune import KEY, FastFinetune, check_installed, fast_finetune
@@ -29,12 +30,15 @@ def _asked(configuration: Configuration) -> FastFinetune:
 
 def _check(configuration: Configuration) -> None:
     """Refuse, before any work, what could only fail."""
-    check_installed(_asked(configuration))
+    asked = _asked(configuration)
+    check_installed(asked)
     if configuration.request.reader is None:
         raise CalibrationError(
             f"{KEY} learns from samples, and there is no calibration_data_reader: random data would tune the network "
             f"to noise; give at least {FEWEST} samples, {ENOUGH} are enough"
         )
+    if asked.result_path is not None:
+        result_file.check(asked.result_path)
 
 
 def finetune_plan(plan: Plan, float_graph: Graph, samples: Iterable[Feed], context: Context) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ort_vitis_plugin.api import Graph, whole_file
+from ort_vitis_plugin.api import CalibrationError, Graph, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,12 +70,25 @@ def save(path: str | Path, digest: str, saved: Saved) -> None:
         np.savez(file, **arrays)
 
 
+def check(path: str | Path) -> None:
+    """A file that is there was written by ``save``: no other is replaced.
+
+    Raises:
+        CalibrationError: it is something else.
+    """
+    load(path, "")
+
+
 def load(path: str | Path, digest: str) -> Saved | None:
-    """What the file keeps, or None where there is none, or it is of something else, or cannot be read."""
+    """What the file keeps, or None where there is none, or it is of something else.
+
+    Raises:
+        CalibrationError: the file is not one of ours.
+    """
     if not Path(path).is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             if str(file["digest"]) != digest:
                 return None
             tables = [
@@ -83,8 +96,12 @@ def load(path: str | Path, digest: str) -> Saved | None:
                 for kind in ("codes", "values")
             ]
             return Saved(tables[0], tables[1], json.loads(str(file["story"])))
-    except (ValueError, KeyError, OSError, EOFError):
-        return None
+    except MemoryError:
+        raise
+    except Exception as error:  # broken archives and headers make zipfile, zlib, ast and json raise what they meet
+        raise CalibrationError(
+            f"{str(path)!r} exists and is no ResultFile of FastFinetune, or a broken one; remove it, or name another"
+        ) from error
 
 
 def _add(known: Any, name: str, array: NDArray[Any] | None) -> None:

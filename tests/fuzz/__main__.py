@@ -7,10 +7,12 @@ Exit status 1 where an exception was not ours, a call hung, or a file was half w
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections import Counter
 
 from .campaign import FAMILIES, campaign, main_of
+from .options import pairs
 
 SEED = 20261128
 
@@ -21,6 +23,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
+    parser.add_argument("--every-value", action="store_true", help="every option with every value once, no time limit")
     parser.add_argument("--only", choices=sorted(FAMILIES), action="append", help="families (default: all)")
     parser.add_argument("--again", type=int, metavar="NUMBER", help="one attack of --only, with its traceback")
     arguments = parser.parse_args()
@@ -28,7 +31,10 @@ def main() -> int:
     if arguments.again is not None:
         main_of(families[0], arguments.seed, arguments.again)
         return 0
-    found = campaign(60 * arguments.minutes, arguments.seed, families, arguments.first)
+    if arguments.every_value:
+        found = campaign(math.inf, arguments.seed, ["options"], arguments.first, pairs())
+    else:
+        found = campaign(60 * arguments.minutes, arguments.seed, families, arguments.first)
     kinds = Counter(text.strip().splitlines()[-1][:160] for _, _, text in found.wrong)
     for family, number, text in found.wrong:
         print(f"--- {family} {number}: {text}\n")

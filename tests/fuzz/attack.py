@@ -18,7 +18,8 @@ class Attack:
     run: Callable[[], object]
 
 
-Family = Callable[[np.random.Generator, Path], Attack]
+# An attack by its number: most are drawn; those that go through all values in turn count.
+Family = Callable[[np.random.Generator, Path, int], Attack]
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:

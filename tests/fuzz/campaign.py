@@ -117,7 +117,7 @@ def tried(family: str, seed: int, number: int, folder: Path) -> str:
     """Run one attack; what went wrong, or nothing."""
     rng = np.random.default_rng([seed, number, sorted(FAMILIES).index(family)])
     shutil.copytree(folder, folder, dirs_exist_ok=True)
-    attack = FAMILIES[family](rng, folder)
+    attack = FAMILIES[family](rng, folder, number)
     before = {path.name for path in folder.iterdir()}
     out = io.StringIO()
     try:

@@ -147,7 +147,7 @@ def broken_model(rng: np.random.Generator) -> tuple[str, bytes]:
     return f"model {chosen}, {change.__name__}", model.SerializeToString()
 
 
-def attack(rng: np.random.Generator, folder: Path) -> Attack:
+def attack(rng: np.random.Generator, folder: Path, number: int) -> Attack:
     """A verb on a broken model."""
     done, data = broken_model(rng)
     verb = VERBS[int(rng.integers(len(VERBS)))]

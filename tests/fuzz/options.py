@@ -66,25 +66,34 @@ ARGUMENTS = (
 )
 
 
-def attack(rng: np.random.Generator, folder: Path) -> Attack:
-    """A call with one odd value."""
-    keys = sorted(shared_catalog().options)
-    value = VALUES[int(rng.integers(len(VALUES)))] if rng.integers(40) else _Broken()
+def in_turn(number: int) -> tuple[str, Any]:
+    """The number-th of all pairs of an option or argument and a value; neighbours differ in both."""
+    names = [*ARGUMENTS, *sorted(shared_catalog().options)]
+    return names[number % len(names)], VALUES[(number // len(names) + number) % len(VALUES)]
+
+
+def pairs() -> int:
+    """How many there are."""
+    return (len(ARGUMENTS) + len(shared_catalog().options)) * len(VALUES)
+
+
+def attack(rng: np.random.Generator, folder: Path, number: int) -> Attack:
+    """A call with one odd value, at either door, alone or beside other options."""
+    name, value = in_turn(number)
+    value = value if rng.integers(40) or number < pairs() else _Broken()
     arguments: dict[str, Any] = {
         "model_input": conv(),
         "model_output": str(folder / "out.onnx"),
         "calibration_data_reader": [{"x": row[None]} for row in ROWS[:1]],
     }
-    if rng.integers(3) == 0:
-        name = ARGUMENTS[int(rng.integers(len(ARGUMENTS)))]
+    if name in ARGUMENTS:
         if name == "model_output" and isinstance(value, str) and not value.startswith("/"):
             value = f"{folder}/{value}"
         arguments[name] = value
         return Attack(f"{name}={value!r:.60}", lambda: vitis.quantize_static(**arguments))
-    key = keys[int(rng.integers(len(keys)))]
-    if key.startswith("CalibrationCache") and isinstance(value, str):
+    if name.startswith("CalibrationCache") and isinstance(value, str):
         value = f"{folder}/{value}"
-    options = {key: value} if rng.integers(4) else {"IncludeCLE": True, "Target": "ipu_cnn", key: value}
+    options = {name: value} if rng.integers(4) else {"IncludeCLE": True, "Target": "ipu_cnn", name: value}
     if rng.integers(4):
         return Attack(f"{options!r:.80}", lambda: vitis.quantize_static(**arguments, extra_options=options))
     options.setdefault("Target", "cpu")

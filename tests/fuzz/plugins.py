@@ -20,7 +20,7 @@ from .samples import ROWS
 NONSENSE: tuple[Any, ...] = (None, 0, -1, 2.5, "x", b"x", [], [None], {}, {"x": 1}, object(), int, (1, 2), {1, 2})
 
 
-def attack(rng: np.random.Generator, folder: Path) -> Attack:
+def attack(rng: np.random.Generator, folder: Path, number: int) -> Attack:
     """A call beside a plugin that gives something odd, or raises, at one place."""
     value = NONSENSE[int(rng.integers(len(NONSENSE)))]
     raises = bool(rng.integers(2))

@@ -104,7 +104,7 @@ def _wrong_json(rng: np.random.Generator) -> bytes:
     return json.dumps(payload).encode() if rng.integers(8) else b"[" * 100_000
 
 
-def samples(rng: np.random.Generator, folder: Path) -> Attack:
+def samples(rng: np.random.Generator, folder: Path, number: int) -> Attack:
     """A verb that reads samples, with a broken file of them."""
     suffix = str(rng.choice([".npz", ".npy"]))
     if rng.integers(3) == 0:
@@ -130,7 +130,7 @@ def samples(rng: np.random.Generator, folder: Path) -> Attack:
     return Attack(f"{verb}, samples with {what}", lambda: main([verb, *arguments, "--data", str(shown)]))
 
 
-def caches(rng: np.random.Generator, folder: Path) -> Attack:
+def caches(rng: np.random.Generator, folder: Path, number: int) -> Attack:
     """A call with a broken file of statistics or ranges."""
     model, output = folder / "m.onnx", folder / "out.onnx"
     onnx.save(conv(), model)

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ort_vitis_plugin.plugin.catalog import shared_catalog
+
 from .campaign import FAMILIES, campaign, tried
+from .options import in_turn, pairs
 
 SEED = 20261128
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "3"))
@@ -30,3 +33,9 @@ def test_a_few_of_every_family(family: str, tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         assert tried(family, SEED, number, folder) == ""
+
+
+def test_every_option_gets_every_value() -> None:
+    found = {(name, id(value)) for name, value in map(in_turn, range(pairs()))}
+    assert len(found) == pairs()
+    assert {name for name, _ in found} >= shared_catalog().options.keys()

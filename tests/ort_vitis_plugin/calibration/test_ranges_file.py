@@ -307,6 +307,7 @@ NAN = float("nan")
 MISFITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a folder": (_folder, "is not a file"),
     "no JSON": (lambda path: path.write_text("{"), "not a calibration cache .*delete it"),
+    "JSON too deep": (lambda path: path.write_text('{"a":' * 100_000), "not a calibration cache .*RecursionError"),
     "another JSON": (lambda path: path.write_text("[1, 2]"), "not a calibration cache"),
     "no data": (_edited(lambda payload: payload.pop("data")), "not a calibration cache .*'data'"),
     "a range cut off": (_edited(lambda payload: payload["data"]["x"].pop("highest")), "not a .*'highest'"),

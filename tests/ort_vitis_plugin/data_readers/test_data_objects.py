@@ -344,3 +344,16 @@ def test_what_cannot_be_compared_is_refused_by_its_type() -> None:
 
     with pytest.raises(CalibrationError, match="the samples are Incomparable"):
         calibration_data(Incomparable())
+
+
+def test_a_transform_beside_a_preprocess_function_is_one_too_many(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image").new("RGB", (4, 4)).save(tmp_path / "a.png")
+    with pytest.raises(OptionError, match="leave out transform"):
+        calibration_data(ort_vitis_plugin.Pictures(tmp_path, preprocess=np.asarray), transform=np.asarray)
+
+
+def test_inputs_without_a_common_axis_are_told_and_not_joined(graph: Build) -> None:
+    rows = [{"a": np.zeros((1, 3), np.float32), "b": np.zeros((2, 3), np.float32)}] * 2
+    model = graph("t (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) { y = Add(a, b) }")
+    with pytest.raises(CalibrationError, match=r"a with shape \[1, 3\], but the model takes \[2, 3\]"):
+        list(Samples(calibration_data(iter(rows), batch=2), model))

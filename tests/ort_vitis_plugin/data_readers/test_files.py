@@ -124,5 +124,5 @@ def test_refuses_a_ragged_last_batch(tmp_path: Path, graph: Build) -> None:
 
 def test_pickles_are_not_opened(tmp_path: Path, graph: Build) -> None:
     np.save(tmp_path / "d.npy", np.array([{"x": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(CalibrationError, match="cannot be read"):
+    with pytest.raises(CalibrationError, match=r"cannot be read: .* holds Python objects$"):
         sample_files(tmp_path / "d.npy", graph(ONE))

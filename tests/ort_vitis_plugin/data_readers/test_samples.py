@@ -33,7 +33,7 @@ BAD_READERS: dict[str, tuple[Any, str]] = {
     "no dict": (Endless(), "yields list, not"),
     "no array in a dict": ({"x": "y"}, "'x' of the samples is str, not an array"),
     "wrong name": ([{"X": ROW}], "feeds 'X', but the model's inputs are x; did you mean x"),
-    "missing input": ([{}], "does not feed the input 'x'"),
+    "missing input": ([{}], "does not feed the input 'x'; it feeds none"),
     "wrong rank": ([{"x": ROW[0]}], r"shape \[3\], but the model takes \['N', 3\]"),
     "wrong size": ([{"x": np.zeros((1, 4), np.float32)}], r"shape \[1, 4\]"),
     "wrong dtype": ([{"x": np.zeros((1, 3))}], r"as float64, but the model takes float32; convert with .astype"),
@@ -144,3 +144,19 @@ def test_a_reader_that_refills_one_array(
         arguments = {"executor": ThreadPoolExecutor(1)}
     found = ort_vitis_plugin.calibrate(graph(ONE), Refilling([1, 5, 2]), **arguments)
     assert (found.sketches["x"].minimum, found.sketches["x"].maximum, found.sketches["x"].sum) == (1, 5, 24)
+
+
+def test_a_reader_whose_rewind_does_nothing_is_read_once(graph: Build) -> None:
+    class Once:
+        def __init__(self) -> None:
+            self.rest = [{"x": ROW}]
+
+        def get_next(self) -> Any:
+            return self.rest.pop() if self.rest else None
+
+        def rewind(self) -> None:
+            raise NotImplementedError
+
+    samples = Samples(Once(), graph(ONE))
+    assert len(list(samples)) == 1
+    assert not samples.rewind()

@@ -173,11 +173,11 @@ def test_a_plain_call_costs_nothing_that_one_could_measure(calls: list[tuple[str
     def seconds() -> float:
         best = 1.0
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(200):
                 with pytest.raises(ValueError, match="Unsupported"):
                     create_calibrator("m.onnx", calibrate_method=None)
-            best = min(best, (time.perf_counter() - start) / 200)
+            best = min(best, (time.process_time() - start) / 200)
         return best
 
     # The cheapest call there is: MinMaxCalibrater is never built, the call only raises.

@@ -61,3 +61,30 @@ def test_every_scale_is_a_power_of_two(symmetric: bool | None, kind: str, method
     }
     assert len(scales) > 5
     assert {name: scale for name, scale in scales.items() if np.frexp(np.float32(scale))[0] != 0.5} == {}
+
+
+def test_without_a_sample_there_are_no_ranges(tmp_path: Path) -> None:
+    """As onnxruntime's own calibrators say it."""
+
+    class Empty(CalibrationDataReader):  # type: ignore[misc]
+        def get_next(self) -> None:
+            return None
+
+    path = networks.network("digits")
+    calibrator = create_calibrator(path, None, str(tmp_path / "a.onnx"), calibrate_method=PowerOfTwoMethod.MinMSE)
+    with pytest.raises(ValueError, match="No data is collected"):
+        calibrator.collect_data(Empty())
+
+
+def test_data_may_come_in_parts(tmp_path: Path) -> None:
+    feeds = networks.digits("digits", 8, 0).calibration
+    ranges = []
+    for parts in ([feeds], [feeds[:3], feeds[3:]]):
+        calibrator = create_calibrator(
+            networks.network("digits"), None, str(tmp_path / "a.onnx"), calibrate_method=PowerOfTwoMethod.MinMSE
+        )
+        for part in parts:
+            calibrator.collect_data(networks.FeedReader(part))
+        ranges.append({name: each.range_value for name, each in calibrator.compute_data().items()})
+    assert ranges[0] == ranges[1]
+    assert len(ranges[0]) > 3

@@ -114,6 +114,13 @@ def test_calibrate_refuses_too(folder: Path) -> None:
         ort_vitis_plugin.calibrate("m.onnx", [{"x": ROW}], checkpoint="m.onnx")
 
 
+def test_a_folder_that_is_a_file(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = contents(folder)
+    assert main(["dump", "m.onnx", "-o", "x.npz"]) == 2
+    assert "'x.npz' is a file; give a folder" in capfd.readouterr().err
+    assert contents(folder) == before
+
+
 def test_what_is_read_is_protected_where_only_the_name_comes_late(folder: Path) -> None:
     """A dump names its files after tensors."""
     (folder / "dump").mkdir()

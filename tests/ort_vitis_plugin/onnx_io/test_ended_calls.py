@@ -80,37 +80,50 @@ def test_ended_at_any_file_event(tmp_path: Path, number: signal.Signals, externa
 
 
 WRITER = """
-import sys
+import itertools, sys
 from pathlib import Path
 from ort_vitis_plugin.onnx_io.save import save_model
 from tests.ort_vitis_plugin.onnx_io.test_ended_calls import network
-path, rounds = Path(sys.argv[1]), int(sys.argv[3])
-for number in range(rounds):
-    save_model(network(float(int(sys.argv[2]) * 1000 + number)), path, external_data=True)
+path, first = Path(sys.argv[1]), int(sys.argv[2])
+for number in itertools.count(first):
+    save_model(network(float(number)), path, external_data=True)
+    print(number, flush=True)
 """
 
 
 def test_three_writers_and_a_reader(tmp_path: Path) -> None:
-    """Every read gives one of the written models, or says that the file is not there."""
+    """Each of 500 reads gives one of the written models, or says that the file is not there."""
     path = tmp_path / "q.onnx"
     save_model(network(0.0), path, external_data=True)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    firsts = (1000, 100_000, 200_000)
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number), "40"], env=environment)
-        for number in (1, 2, 3)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(first)], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for first in firsts
     ]
-    read, missing, end = 0, 0, time.monotonic() + 60
-    while any(writer.poll() is None for writer in writers) and time.monotonic() < end:
-        try:
-            value_of(path)
-            read += 1
-        except (FileNotFoundError, onnx.checker.ValidationError):
-            missing += 1
-        time.sleep(0.002)
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    value_of(path)
-    assert read > missing
-    assert len(list(tmp_path.iterdir())) <= 3
+    found, missing = [], 0
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            writer.stdout.readline()  # all three are at work
+        for _ in range(500):
+            try:
+                found.append(value_of(path))
+            except (FileNotFoundError, onnx.checker.ValidationError):
+                missing += 1
+            time.sleep(0.001)
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+    assert len(found) > missing
+    assert len(set(found)) > 3
+    save_model(network(5.0), path, external_data=True)
+    assert value_of(path) == 5.0
+    assert len([file for file in tmp_path.iterdir() if file.suffix == ".onnx"]) == 1
+    assert not any(file.name.startswith(".") for file in tmp_path.iterdir())
 
 
 @pytest.mark.slow

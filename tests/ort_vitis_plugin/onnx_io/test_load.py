@@ -43,6 +43,7 @@ def refused(source: Any, error: type[Exception], message: str, output: Any = Non
 def test_missing_file(tmp_path: Path) -> None:
     refused(tmp_path / "no.onnx", FileNotFoundError, "'.*no.onnx' does not exist")
     refused(str(tmp_path), errors.ModelNotFoundError, "is a folder; give the path of an .onnx file")
+    refused("m\0.onnx", errors.ModelNotFoundError, r"'m\\x00.onnx' is no path of a file|does not exist")
 
 
 def test_unreadable_file(tmp_path: Path, model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> None:

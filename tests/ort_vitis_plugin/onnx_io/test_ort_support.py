@@ -23,3 +23,15 @@ def test_native_pairs_are_where_onnxruntime_runs_them(opset: int) -> None:
 def test_float8_is_known_and_integers_are_none() -> None:
     assert has_float8_pairs(TensorProto.FLOAT8E4M3FN)
     assert not has_float8_pairs(TensorProto.INT64)
+
+
+def test_pairs_that_onnxruntime_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnx's releases run ahead: a newer schema is tried, and its opset is none that onnxruntime loads."""
+    newer = onnx.defs.get_schema("QuantizeLinear", KNOWN_PAIRS)
+
+    class Schema:
+        since_version = 999
+
+    monkeypatch.setattr(onnx.defs, "get_schema", lambda *_: Schema)
+    assert not has_native_pairs(999)
+    assert newer.since_version <= KNOWN_PAIRS

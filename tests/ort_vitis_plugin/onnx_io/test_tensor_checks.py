@@ -36,6 +36,16 @@ def dims(*sizes: int) -> Callable[[TensorProto], None]:
     return lambda tensor: tensor.dims.__setitem__(slice(None), sizes)
 
 
+def typed(count: int) -> Callable[[TensorProto], None]:
+    """Values in their own field instead of bytes."""
+
+    def change(tensor: TensorProto) -> None:
+        tensor.ClearField("raw_data")
+        tensor.float_data.extend([1.0] * count)
+
+    return change
+
+
 BROKEN: dict[str, tuple[Callable[[TensorProto], Any], str]] = {
     "larger dims": (dims(4, 5), "which are 80 bytes of float32, but holds 64"),
     "smaller dims": (dims(4, 3), "but holds 64"),
@@ -45,6 +55,7 @@ BROKEN: dict[str, tuple[Callable[[TensorProto], Any], str]] = {
     "no type": (lambda tensor: setattr(tensor, "data_type", 0), "is of the type 0"),
     "external without entries": (external(), "in a file that it does not name"),
     "external with an offset alone": (external(("offset", "0")), "does not name"),
+    "fewer values than dims": (typed(3), r"does not hold what its dims \[4, 4\] say"),
     "our marker": (external(("location", "beside"), ("offset", "0")), "'beside', which was not read"),
     "another file": (external(("location", "w.bin")), "which was not read"),
 }
@@ -105,3 +116,23 @@ def test_functions_that_grow_without_bounds(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ORT_VITIS_MAX_NODES", "4")
     with pytest.raises(errors.LimitError, match="more than 4"):
         load_model(nested(3))
+    monkeypatch.setenv("ORT_VITIS_MAX_NODES", "many")
+    with pytest.raises(errors.LimitError, match="'many' is no whole number"):
+        load_model(nested(3))
+
+
+def test_nodes_of_bodies_in_functions_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An If in each function calls the next one in both branches."""
+    branched = nested(3)
+    for function in branched.functions:
+        calls = [onnx.NodeProto.FromString(node.SerializeToString()) for node in function.node]
+        del function.node[:]
+        output = helper.make_tensor_value_info(function.output[0], TensorProto.FLOAT, None)
+        body = helper.make_graph(calls, "body", [], [output])
+        function.node.append(helper.make_node("Cast", ["a"], ["c"], to=TensorProto.BOOL))
+        function.node.append(helper.make_node("If", ["c"], list(function.output), then_branch=body, else_branch=body))
+    monkeypatch.setenv("ORT_VITIS_MAX_NODES", "80")
+    with pytest.raises(errors.LimitError, match="more than 80"):
+        load_model(branched)
+    monkeypatch.setenv("ORT_VITIS_MAX_NODES", "1000")
+    load_model(branched)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_who_may_read_the_ranges_may_read_their_companion(tmp_path: Path) -> Non
     assert sorted(tmp_path.iterdir()) == [path, companion_of(path)]
 
 
-@pytest.mark.parametrize("damage", ["gone", "of other ranges", "of another call"])
+@pytest.mark.parametrize("damage", ["gone", "of other ranges", "of another call", "an archive that nobody unpacks"])
 def test_without_its_companion_weights_are_the_methods_and_the_report_says_so(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "ranges.json"
     call(path)
@@ -57,6 +58,10 @@ def test_without_its_companion_weights_are_the_methods_and_the_report_says_so(tm
         companion_of(path).unlink()
     elif damage == "of other ranges":
         path.write_text(path.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    elif damage == "an archive that nobody unpacks":
+        archive = companion_of(path).read_bytes()
+        method = re.compile(rb"(PK\x01\x02.{6})..", re.DOTALL)  # of compression, in the archive's directory
+        companion_of(path).write_bytes(method.sub(lambda found: found[1] + b"\x63\x00", archive))
     other = {"QuantizeBias": True} if damage == "of another call" else {}
     second = call(path, reader=False, **other)
     plain = call(tmp_path / "plain.json", Recipe="plain", BiasCorrection=False)

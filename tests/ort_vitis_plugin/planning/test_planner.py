@@ -13,8 +13,10 @@ from onnxruntime.quantization import QuantType
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import OptionError
 from ort_vitis_plugin.numerics.positions import position_of
+from ort_vitis_plugin.testing import graph
 from tests.ort_vitis_plugin.planning.networks import (
     METHODS,
+    MIN_MAX,
     MIN_MSE,
     WEIGHTS,
     feeds,
@@ -96,3 +98,27 @@ def test_what_is_fixed_against_a_rule_is_told() -> None:
 def test_a_tensor_that_does_not_exist() -> None:
     with pytest.raises(OptionError, match="nothing"):
         quantized({"nothing": [{"symmetric": True}]})
+
+
+@pytest.mark.parametrize(
+    ("end", "zero"),
+    [
+        ("Relu(h)", 0),
+        ("Clip(h, nothing, six)", 0),
+        ("Clip(h, below, six)", 128),
+        ("Clip(h, , six)", 128),
+        ("Sigmoid(h)", 128),
+    ],
+)
+def test_what_is_never_negative_starts_at_the_lowest_code(end: str, zero: int) -> None:
+    """UseUnsignedReLU: a Clip that lets negative values through stays symmetric, as all other operators do."""
+    body = f"h = Conv(x, w) r = {end} y = GlobalAveragePool(r)"
+    limits = {"nothing": np.float32(0), "below": np.float32(-1), "six": np.float32(6)}
+    constants = {"w": WEIGHTS} | {name: value for name, value in limits.items() if name in end}
+    proto = graph(f"t (float[1,3,6,6] x) => (float[1,4,1,1] y) {{ {body} }}", 17, constants)
+    options = {"ActivationSymmetric": True, "UseUnsignedReLU": True}
+    result = quantize_static(
+        proto, None, feeds(), activation_type=QuantType.QUInt8, calibrate_method=MIN_MAX, extra_options=options
+    )
+    assert parameters(result.model, "r")[1] == zero
+    assert parameters(result.model, "x")[1] == 128

@@ -41,6 +41,8 @@ def test_keys_of_training_are_said_to_do_nothing(caplog: pytest.LogCaptureFixtur
         ({"DataSize": True}, "whole number"),
         ({"HeldOut": 1.0}, "between 0 and 1"),
         ({"KeepOnInterrupt": 1}, "True or False"),
+        ({"ResultFile": 3}, "the path of a file"),
+        ({"ResultFile": ""}, "the path of a file"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> None:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import io
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import GraphOptimizationLevel
 
-from ort_vitis_finetune import ONLY_BIAS, Finetuned, FinetuneSettings, Grid, Simulation, finetune, simulation_of
+from ort_vitis_finetune import (
+    ONLY_BIAS,
+    Finetuned,
+    FinetuneSettings,
+    Grid,
+    Simulation,
+    finetune,
+    result_file,
+    simulation_of,
+)
 from ort_vitis_plugin import custom_ops, quantize_static
 from ort_vitis_plugin.api import CalibrationError, Graph
 from ort_vitis_plugin.entry.quantize_static import prepared
@@ -301,9 +311,22 @@ def test_a_result_file_is_taken_for_the_same_and_for_nothing_else(tmp_path: Path
     assert path.stat().st_mtime_ns == written
     other = finetune(reference, simulation, pictures(8, 1), session, result_path=path)
     assert not other.reused
-    path.write_bytes(b"not a zip")
-    assert not finetune(reference, simulation, feeds, session, result_path=path).reused
     assert list(tmp_path.iterdir()) == [path]
+
+
+ANOTHER = io.BytesIO()
+np.savez(ANOTHER, x=np.zeros(3))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04" + bytes(40), ANOTHER.getvalue()])
+def test_a_file_that_is_no_result_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "found.npz"
+    path.write_bytes(content)
+    with pytest.raises(CalibrationError, match="is no ResultFile of FastFinetune"):
+        result_file.check(path)
+    with pytest.raises(CalibrationError, match="is no ResultFile of FastFinetune"):
+        finetune(chain(), rounded(chain()), pictures(8), session, result_path=path)
+    assert path.read_bytes() == content
 
 
 # ---------------------------------------------------------------------- quantized models

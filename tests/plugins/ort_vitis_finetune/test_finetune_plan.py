@@ -79,6 +79,20 @@ def test_two_runs_give_the_same_bytes_and_a_result_file_is_used_again(tmp_path: 
     assert any("as the result file says" in note for note in other.report.notes)
 
 
+def test_a_file_of_something_else_is_refused_before_any_work(tmp_path: Path) -> None:
+    class NeverRead:
+        def get_next(self) -> Any:
+            raise AssertionError("work began")
+
+    path = tmp_path / "mine.npz"
+    np.savez(path, x=np.zeros(3))
+    before = path.read_bytes()
+    asked = with_options(NPU_CNN, FastFinetune={"ResultFile": str(path)})
+    with pytest.raises(CalibrationError, match="is no ResultFile of FastFinetune"):
+        quantize_static(gemm(), None, NeverRead(), **asked)
+    assert path.read_bytes() == before
+
+
 def test_bias_alone_leaves_weights_where_they_are() -> None:
     model = convolution(1)
     asked = with_options(NPU_CNN, FastFinetune={"OptimAlgorithm": "bias"}, WeightRange="method")

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pluggy
 import pytest
 from onnx import ModelProto, numpy_helper
 
+from ort_vitis_plugin.api import Declaration, Stage, hookimpl
 from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.request.call import Call
 from ort_vitis_plugin.testing import check_transform, graph, opsets, plain_context
 from ort_vitis_prepare.cle.equalize import equalize
@@ -326,3 +330,21 @@ def test_the_report_says_what_was_done() -> None:
     asked = asking()
     equalize(Graph(network(PAIR, w=(5, 4, 3, 3), u=(3, 5, 3, 3))), asked)
     assert "1 pairs in 1 sweep" in asked.report.notes[0]
+
+
+@pytest.mark.parametrize("first", ["ReplaceClip6Relu", "FoldBatchNorm", "ConvertBNToConv"])
+def test_it_waits_for_steps_that_make_layers_meet(plugins: pluggy.PluginManager, first: str) -> None:
+    """Also where a plugin declares it before them."""
+    bundled = {step.key: step for step in Catalog(plugins).steps(Stage.PREPARE, ["ipu_cnn"])}
+
+    class Reversed:
+        @hookimpl
+        def vitis_declare(self) -> Iterator[Declaration]:
+            yield equalize
+            yield bundled[first]
+
+    for name in ("ort_vitis_prepare", "ort_vitis_ipu"):
+        plugins.unregister(name=name)
+    plugins.register(Reversed())
+    order = [step.key for step in Catalog(plugins).steps(Stage.PREPARE, ["ipu_cnn"])]
+    assert order == [first, "CrossLayerEqualization"]
