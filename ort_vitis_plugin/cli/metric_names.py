@@ -10,7 +10,7 @@ def metric_named(text: str) -> Any:
     """A metric's name, or the function that ``FILE.py:FUNCTION`` names.
 
     Raises:
-        OptionError: there is no such function.
+        CalibrationError: there is no such file or function.
     """
     if ".py:" not in text:
         return text

@@ -57,8 +57,7 @@ def ends(model: ModelProto) -> tuple[bytes, bytes, bytes, bytes]:
 def _length(tensor: TensorProto) -> int:
     """Bytes of a serialized tensor; protobuf knows them by serializing, which is dear for large ones alone."""
     if len(tensor.raw_data) < LARGE:
-        whole: int = tensor.ByteSize()
-        return whole
+        return int(tensor.ByteSize())
     size = sum(map(len, _split(tensor, "raw_data")))
     if tensor.HasField("raw_data"):
         raw = len(tensor.raw_data)

@@ -6,12 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static
-from ort_vitis_plugin.analysis.placement_forecast import forecast
-from ort_vitis_plugin.errors import UnsupportedError
 from ort_vitis_plugin.pipeline.node_placement import broken_rules
 from ort_vitis_plugin.testing import graph, random_feeds
 from ort_vitis_plugin.testing import plan as positions
@@ -66,27 +63,3 @@ def test_a_rule_that_does_not_hold_is_named_at_its_node() -> None:
     assert set(broken) == {"conv"}
     assert "AdjustShiftCut" in broken["conv"]
     assert "-8" in broken["conv"]
-
-
-def test_a_forecast_needs_no_samples() -> None:
-    reasons = {placed.node: placed.reason for placed in forecast(network())}
-    assert reasons["conv"] is None
-    assert reasons["exp"] is not None
-    assert "no Exp" in reasons["exp"]
-
-
-def test_a_forecast_of_a_dynamic_batch() -> None:
-    model = network("n, 3, 6, 6")
-    del model.graph.output[:]
-    del model.graph.value_info[:]
-    model.graph.output.extend(
-        graph("t (float x) => (float[n, 4, 6, 6] y, float[n, 3, 6, 6] e) { y = Relu(x) }").graph.output
-    )
-    reasons = {placed.node: placed.reason for placed in forecast(model)}
-    assert reasons["conv"] is not None
-    assert "dynamic shape" in reasons["conv"]
-
-
-def test_targets_without_a_forecast_say_so() -> None:
-    with pytest.raises(UnsupportedError, match="ipu_cnn"):
-        forecast(network(), "cpu")

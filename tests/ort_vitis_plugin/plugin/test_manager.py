@@ -10,7 +10,6 @@ import pytest
 
 from ort_vitis_plugin.api import hookimpl
 from ort_vitis_plugin.errors import PluginError, UnknownNameError
-from ort_vitis_plugin.plugin import hookspecs
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.plugin.manager import BUNDLED, new_manager
 
@@ -54,27 +53,3 @@ def test_a_misspelt_hook_of_this_program_is_an_error() -> None:
     manager.register(Misspelt(), "misspelt")
     with pytest.raises(PluginError, match="vitis_declares"):
         manager.check_hooks()
-
-
-def test_hooks_are_three_and_documented() -> None:
-    hooks = [value for value in vars(hookspecs).values() if hasattr(value, "ort_vitis_plugin_spec")]
-    assert [hook.__name__ for hook in hooks] == ["vitis_declare", "vitis_configure", "vitis_stage_done"]
-    assert all(hook.__doc__ for hook in hooks)
-
-
-def test_a_hook_may_take_fewer_arguments(plugins: pluggy.PluginManager) -> None:
-    seen: list[str] = []
-
-    class Watcher:
-        @hookimpl
-        def vitis_stage_done(self, stage: str) -> None:
-            seen.append(stage)
-
-        @hookimpl
-        def vitis_declare(self) -> list[object]:
-            return []
-
-    plugins.register(Watcher(), "watcher")
-    plugins.hook.vitis_stage_done(stage="load", context=None, value=None, run=None)
-    assert seen == ["load"]
-    assert Catalog(plugins).target("cpu").name == "cpu"
