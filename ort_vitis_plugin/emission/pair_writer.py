@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from ..errors import ModelError
 from ..graph.nodes import MICROSOFT
@@ -237,8 +237,8 @@ class PairWriter:
         """An initializer of the type's own element type (four-bit codes are packed)."""
         name = self.graph.unique(name)
         values = codes.astype(storage_dtype(kind))
-        tensor = numpy_helper.from_array(values, name) if kind.bits >= 8 else _packed(name, kind, codes)
-        self.graph.put_initializer(tensor)
+        whole = helper.make_tensor(name, kind.element_type, values.shape, values.tobytes(), raw=True)
+        self.graph.put_initializer(whole if kind.bits >= 8 else _packed(name, kind, codes))
         return name
 
     # ------------------------------------------------------------------ nodes

@@ -218,8 +218,19 @@ class PowerOfTwoMethod(_NamedEnum):
     MinMSE = 1
 
 
+# What onnx stores without numpy's help; before onnx 1.19 its own table calls all of them float32 or int8.
+_SMALL: dict[int, str] = {
+    TensorProto.INT4: "int4",
+    TensorProto.UINT4: "uint4",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
+}
+
+
 def storage_dtype(kind: QType) -> np.dtype:
     """numpy dtype of an array of codes of this type (ml_dtypes for bfloat16 and below eight bits)."""
+    import ml_dtypes
     from onnx.helper import tensor_dtype_to_np_dtype
 
-    return np.dtype(tensor_dtype_to_np_dtype(kind.element_type))
+    small = _SMALL.get(kind.element_type)
+    return np.dtype(tensor_dtype_to_np_dtype(kind.element_type) if small is None else getattr(ml_dtypes, small))

@@ -26,6 +26,13 @@ def test_limits_are_numpys(name: str) -> None:
     assert kind.is_wide == (info.bits > 8)
 
 
+@pytest.mark.parametrize("name", ["QInt4", "QUInt4", "QBFloat16", "QFLOAT8E4M3FN"])
+def test_types_beyond_numpys_do_not_hang_on_the_release_of_onnx(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = storage_dtype(host_qtype(name))
+    monkeypatch.setattr(onnx.helper, "tensor_dtype_to_np_dtype", lambda kind: np.dtype("float32"))  # as before 1.19
+    assert storage_dtype(host_qtype(name)) == now != np.float32
+
+
 def test_floats() -> None:
     assert host_qtype("QFloat16").max == np.finfo(np.float16).max
     assert float(host_qtype("QBFloat16").max) == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
