@@ -1,6 +1,8 @@
 """How far a network is from its float self, sample by sample and part by part: what guards compare.
 
 Of each part of an output, over one sample:    error = |f - q|^2 / |f|^2
+
+A sample whose |f|^2 is below a tenth of the mean over samples counts as if it had as much.
 """
 # SPDX-License-Identifier: MIT
 
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
 
 # Entries along the last axis that may be things apart (boxes, scores): more are one distribution.
 MOST_PARTS, FEWEST_ROWS = 64, 8
-# Classes: rows of that many numbers at least, whose largest is asked for.
+# Rows of that many numbers at least may be classes, whose largest is asked for.
 FEWEST_CLASSES = 3
 # An error of so much less is better, of so much more worse.
 BETTER, WORSE = 0.95, 1.1
+# Errors below 60 dB are all alike.
+UNSEEN = 1e-6
+# A sample of little energy counts as one of this share of the mean.
+LEAST_SHARE = 0.1
 FLOOR = 1e-12
 
 
@@ -40,20 +46,27 @@ class NetworkError:
         return float(self.errors.mean()) if self.errors.size else float("nan")
 
     def is_better_than(self, other: NetworkError) -> bool:
-        """Whether this is nearer to float beyond chance: less error over samples, no part worse, no class lost.
+        """Whether this is nearer to float beyond chance: less error over samples and in the mean, no part worse, no
+        class lost.
 
-        The mean logarithm of the ratio of errors must lie below 0 by its standard error over samples.
+        The mean logarithm of the ratio of errors must lie below 0 by its standard error over samples; classes are lost
+        where agreement fell by two standard errors.
         """
-        if not self.errors.size or self.errors.shape != other.errors.shape:
+        if not self.errors.size or self.errors.shape != other.errors.shape or self.mean > other.mean:
             return False
-        ratio = np.log(self.errors + FLOOR) - np.log(other.errors + FLOOR)
+        ratio = np.log(self.errors + UNSEEN) - np.log(other.errors + UNSEEN)
         by_sample = ratio.mean(axis=1)
-        chance = by_sample.std(ddof=1) / np.sqrt(len(by_sample)) if len(by_sample) > 1 else np.inf
-        if by_sample.mean() + chance >= 0 or by_sample.mean() > np.log(BETTER):
+        if by_sample.mean() + _chance(by_sample) >= 0 or by_sample.mean() > np.log(BETTER):
             return False
         if (ratio.mean(axis=0) > np.log(WORSE)).any():
             return False
-        return bool(self.agreement.mean() >= other.agreement.mean())
+        lost = other.agreement - self.agreement
+        return bool(lost.mean() <= 0 or lost.mean() < 2 * _chance(lost))
+
+
+def _chance(values: NDArray[np.float64]) -> float:
+    """The standard error of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.inf
 
 
 def network_error(
@@ -65,30 +78,38 @@ def network_error(
     the last axis of any that has three entries or more along it. An output that is no array of floats, or differs in
     shape, is left out for all samples.
     """
-    errors: list[list[float]] = [[] for _ in wanted]
+    columns: list[NDArray[np.float64]] = []
     agreement: list[list[float]] = [[] for _ in wanted]
     for at in range(len(wanted[0]) if wanted else 0):
         pairs = [(np.asarray(f[at]), np.asarray(q[at])) for f, q in zip(wanted, found, strict=True)]
         if any(f.dtype.kind != "f" or f.shape != q.shape or not f.size for f, q in pairs):
             continue
         splits = all(_has_parts(f) and f.shape[-1] == pairs[0][0].shape[-1] for f, _ in pairs)
+        columns.append(_errors(pairs, splits=splits))
         for sample, (f, q) in enumerate(pairs):
-            errors[sample] += _errors(f.astype(np.float64), q.astype(np.float64), splits=splits)
-            axis = -1 if classes is None else classes[at]
-            if axis is not None and f.ndim >= 2 and f.shape[axis] >= FEWEST_CLASSES and not splits:
+            axis, fewest = (-1, FEWEST_CLASSES) if classes is None else (classes[at], 2)
+            if axis is not None and f.ndim >= 2 and f.shape[axis] >= fewest and not splits:
                 agreement[sample].append(float((f.argmax(axis=axis) == q.argmax(axis=axis)).mean()))
     means = [float(np.mean(shares)) if shares else 1.0 for shares in agreement]
-    return NetworkError(np.asarray(errors, np.float64).reshape(len(errors), -1), np.asarray(means))
+    errors = np.concatenate(columns, axis=1) if columns else np.zeros((len(wanted), 0))
+    return NetworkError(errors, np.asarray(means))
 
 
 def _has_parts(f: NDArray[Any]) -> bool:
     return f.ndim == 3 and f.shape[-1] <= MOST_PARTS and f.size // f.shape[-1] >= FEWEST_ROWS
 
 
-def _errors(f: NDArray[np.float64], q: NDArray[np.float64], *, splits: bool) -> list[float]:
-    rows = (f.shape[-1] if splits else f.size,)
-    noise, signal = (part.reshape(-1, *rows) if splits else part.reshape(-1, 1) for part in ((f - q) ** 2, f**2))
-    noise, signal = noise.sum(axis=0), signal.sum(axis=0)
+def _errors(pairs: Sequence[tuple[NDArray[Any], NDArray[Any]]], *, splits: bool) -> NDArray[np.float64]:
+    """[sample, part] of one output."""
+    noise, signal = (
+        np.array([_squares(part, splits=splits) for part in parts])
+        for parts in ([f.astype(np.float64) - q for f, q in pairs], [f.astype(np.float64) for f, _ in pairs])
+    )
     finite = np.where(np.isfinite(noise), noise, np.finfo(np.float64).max)
-    shares: list[float] = (finite / np.maximum(signal, FLOOR)).tolist()
+    shares: NDArray[np.float64] = finite / np.maximum(signal, LEAST_SHARE * signal.mean(axis=0) + FLOOR)
     return shares
+
+
+def _squares(values: NDArray[np.float64], *, splits: bool) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = np.square(values).reshape(-1, values.shape[-1] if splits else 1).sum(axis=0)
+    return total

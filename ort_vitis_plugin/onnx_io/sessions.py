@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
 AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+FASTEST = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
 
 
@@ -88,10 +89,14 @@ def open_session(
     level: ort.GraphOptimizationLevel = FAITHFUL,
     *,
     lean: bool = False,
+    keep_pairs: bool = False,
 ) -> ort.InferenceSession:
     """A session on the CPU, quiet. A ``lean`` one holds no weight or activation longer than it is needed, and none
-    packed for speed."""
+    packed for speed. With ``keep_pairs`` quantize and dequantize nodes are computed as they are written, whatever the
+    level does to the rest."""
     options = session_options(level)
+    if keep_pairs:
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
     if lean:
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False

@@ -90,5 +90,6 @@ class Context(Configuration, Protocol):
     def note(self, text: str) -> None:
         """Write a line into the report, once."""
 
-    def open_session(self, model: ModelProto, *, as_written: bool = False) -> ort.InferenceSession:
-        """A session on the CPU with the custom-op libraries of the call; without any optimization if ``as_written``."""
+    def open_session(self, model: ModelProto, *, as_written: bool = False, fast: bool = False) -> ort.InferenceSession:
+        """A session on the CPU with the custom-op libraries of the call; without any optimization if ``as_written``,
+        with all but those that fuse quantize and dequantize nodes if ``fast``."""

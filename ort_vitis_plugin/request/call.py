@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..onnx_io.sessions import AS_WRITTEN, FAITHFUL, open_session, register_all
+from ..onnx_io.sessions import AS_WRITTEN, FAITHFUL, FASTEST, open_session, register_all
 from ..options.host_options import CallOptions
 from .ledger import Ledger
 from .no_effect import warn_without_effect
@@ -188,9 +188,13 @@ class Call:
         """Select an op type that took the place of a selected one."""
         self.ledger.stand_ins.add(op_type)
 
-    def open_session(self, model: ModelProto, *, as_written: bool = False) -> ort.InferenceSession:
-        """A session of basic optimization, or of none, with the custom-op libraries of this call."""
-        return open_session(model, [register_all(self.ledger.libraries)], AS_WRITTEN if as_written else FAITHFUL)
+    def open_session(self, model: ModelProto, *, as_written: bool = False, fast: bool = False) -> ort.InferenceSession:
+        """A session of basic optimization, or of none, or a ``fast`` one that only keeps pairs, with the custom-op
+        libraries of this call."""
+        libraries = [register_all(self.ledger.libraries)]
+        if fast:
+            return open_session(model, libraries, FASTEST, keep_pairs=True)
+        return open_session(model, libraries, AS_WRITTEN if as_written else FAITHFUL)
 
     def kept_names(self) -> set[str]:
         """Tensors that steps must leave where they are, and nodes that stand for a place in the graph."""

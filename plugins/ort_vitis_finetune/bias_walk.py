@@ -50,16 +50,18 @@ class BiasWalk:
         self._pairs, self._samples, self._opener, self._settings = pairs, samples, opener, settings
         self._seen: dict[str, _Seen] = {}
 
-    def run(self, on_layer: Callable[[LayerResult, int, int], object] | None) -> Finetuned:
+    def run(self, open_float: Opener, on_layer: Callable[[LayerResult, int, int], object] | None) -> Finetuned:
         """Every layer's bias; layers without one stay."""
         result = Finetuned(layers=list(self._pairs.declined))
         pairs = [pair for pair in self._pairs.found if pair.bias is not None]
+        if not pairs:
+            return result
         limit = self._settings.memory // 2
         with TensorCache(limit) as wanted, TensorCache(limit) as cache:
             ends = [pair.quantized_output for pair in pairs]
             walk = Walk(self._pairs.quantized, self._samples.feeds, self._opener, cache, ends)
             try:
-                self._run_float(pairs, wanted)
+                self._run_float(pairs, open_float, wanted)
                 for number, pair in enumerate(pairs):
                     walk.reach(pair.quantized_output)
                     layer = self._corrected(pair, walk, wanted, result)
@@ -74,7 +76,7 @@ class BiasWalk:
                 result.interrupted = True
         return result
 
-    def _run_float(self, pairs: Sequence[Pair], wanted: TensorCache) -> None:
+    def _run_float(self, pairs: Sequence[Pair], opener: Opener, wanted: TensorCache) -> None:
         """The float network, once for each sample: sums of those that teach, the outputs themselves of those that
         judge."""
         model = self._pairs.floats.to_model()
@@ -85,7 +87,7 @@ class BiasWalk:
         for name in names:
             if name not in known:
                 model.graph.output.add(name=name)
-        session = self._opener(model)
+        session = opener(model)
         for number, feed in enumerate(self._samples.feeds):
             judges = number in self._samples.held
             values = session.run(names, {name: array for name, array in feed.items() if name in fed})

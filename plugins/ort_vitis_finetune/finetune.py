@@ -60,6 +60,7 @@ def finetune(
     on_layer: Progress | None = None,
     result_path: str | Path | None = None,
     judge: NetworkJudge | None = None,
+    open_float: Opener | None = None,
 ) -> Finetuned:
     """Weights and biases for the quantized network such that its layers, and itself, come nearer to the float one.
 
@@ -69,7 +70,7 @@ def finetune(
     ``rounding`` goes on from the best candidate of each layer. ``on_layer(result, done, of)`` is called after each
     layer. ``result_path`` names a file whose result is taken if it is of the same networks, grids, samples and
     settings, and written otherwise. ``judge`` says what becomes of the network on samples that are not among the
-    feeds; without it, those held out of them do.
+    feeds; without it, those held out of them do. ``open_float`` may run float models otherwise, for speed.
 
     Raises CalibrationError for fewer than 4 samples; KeyboardInterrupt unless ``settings.keep_on_interrupt``.
     """
@@ -85,7 +86,7 @@ def finetune(
     pairs = Pairs(floats, quantized, simulation.grids)
     judge = judge or SplitJudge(reference, simulation.model, samples, open_session)
     if set(settings.candidates) <= set(ONLY_BIAS):
-        result = BiasWalk(pairs, samples, open_session, settings).run(on_layer)
+        result = BiasWalk(pairs, samples, open_session, settings).run(open_float or open_session, on_layer)
     else:
         result = WeightWalk(pairs, samples, open_session, settings, rounding).run(on_layer)
     keep_what_helps(result, pairs.found, simulation.model, judge)

@@ -35,7 +35,7 @@ class RecipeJudge:
 
     def error_of(self, model: ModelProto) -> NetworkError:
         """How far a network is from float."""
-        return self._judge.error_of(model)
+        return self._judge.error_of(model, may_have_twin=False)  # its weights are no codes
 
 
 def finetuned_plan(
@@ -66,6 +66,10 @@ def finetuned_plan(
         session: Session = context.open_session(model, as_written=True)
         return session
 
+    def opened_fast(model: ModelProto) -> Session:
+        session: Session = context.open_session(model, fast=True)
+        return session
+
     judge = None if known is None else RecipeJudge(known)
     found = finetune(
         *(float_graph.to_model(), simulation, feeds, opened, settings),
@@ -73,6 +77,7 @@ def finetuned_plan(
         on_layer=on_layer,
         result_path=result_path,
         judge=judge,
+        open_float=opened_fast,
     )
     for name, values in (*found.weights.items(), *found.biases.items()):
         if name in plan.graph.initializers:
