@@ -58,11 +58,17 @@ def labelled_samples(data: Any, labels: Any, model: ModelProto) -> Iterator[tupl
 def _numbers(labels: Any) -> Iterable[int]:
     if isinstance(labels, (str, Path)):
         return _of_csv(Path(labels))
+    if not isinstance(labels, Iterable):
+        raise CalibrationError(f"labels take a list of whole numbers or the path of a CSV file, not {labels!r}")
     flat = list(chain.from_iterable(np.atleast_1d(np.asarray(each)) for each in labels))
     wrong = [each for each in flat if not _is_class(each)]
     if wrong:
-        raise CalibrationError(f"labels are whole numbers from 0 on, not {wrong[0]!r}")
+        raise CalibrationError(f"labels are whole numbers from 0 on, not {_shown(wrong[0])!r}")
     return [int(each) for each in flat]
+
+
+def _shown(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_class(value: Any) -> bool:

@@ -128,6 +128,15 @@ def prepared(model_input: str | Path | ModelProto, *, plugins: Any = None, **con
         return prepare_only(request_of(model_input, None, configuration), catalog)
 
 
+def simulated(model_input: str | Path | ModelProto, *, plugins: Any = None, **configuration: Any) -> ModelProto:
+    """The prepared float model, computing what the target's device computes; no sample is run."""
+    with whole_call("simulated"):
+        from ..pipeline.pipeline import prepare_only
+
+        catalog = shared_catalog() if plugins is None else Catalog(plugins)
+        return prepare_only(request_of(model_input, None, configuration), catalog, simulates=True)
+
+
 def quantize_and_save(request: Request, catalog: Catalog) -> Result:
     """Quantize, then save whole or not at all."""
     from ..pipeline.pipeline import quantize_model
@@ -157,6 +166,13 @@ def settings_for(*, plugins: Any = None, **configuration: Any) -> Settings:
 
         catalog = shared_catalog() if plugins is None else Catalog(plugins)
         return settings_of(request_of("", None, configuration), catalog)
+
+
+def check_output(model: str | Path | ModelProto, output: str | Path | None, reader: Any) -> None:
+    """Refuse, before any work, an output that could not be written, or is a file that the call reads."""
+    bound = inspect.signature(quantize_static).bind(model, output, reader)
+    bound.apply_defaults()
+    request_files(request_from_manual(bound.arguments)).check()
 
 
 def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:

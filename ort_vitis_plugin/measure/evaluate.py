@@ -39,7 +39,7 @@ class Comparison:
     """Sums over samples of two models that are run side by side; nothing else is kept of them.
 
     Raises:
-        ModelError: onnxruntime does not load one of the models, or an output of the float model is missing.
+        ModelError: onnxruntime does not load one of the models, or their inputs or outputs differ in name.
     """
 
     def __init__(self, model: ModelProto, quantized: ModelProto) -> None:
@@ -49,6 +49,13 @@ class Comparison:
         if missing:
             raise ModelError(
                 f"the quantized model has no output {sorted(missing)[0]!r}; is it made from this float model?"
+            )
+        known = {value.name for value in model.graph.input}
+        unfed = [value.name for value in self.sessions[1].get_inputs() if value.name not in known]
+        if unfed:
+            raise ModelError(
+                f"the quantized model's input {unfed[0]!r} is none of the float model's ({', '.join(sorted(known))}); "
+                "is it made from this float model?"
             )
         self.seconds: tuple[list[float], list[float]] = [], []
         self._quantized = quantized

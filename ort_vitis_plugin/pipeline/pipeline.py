@@ -56,10 +56,13 @@ if TYPE_CHECKING:
 
 
 @external_weights.external_weights_scope()
-def prepare_only(request: Request, catalog: Catalog) -> ModelProto:
-    """The float model as this request prepares it."""
+def prepare_only(request: Request, catalog: Catalog, *, simulates: bool = False) -> ModelProto:
+    """The float model as this request prepares it; with ``simulates`` it computes what the device computes."""
     call = Call.of(request, catalog)
-    return external_weights.internalize(prepare(call, normalize(call, load(call))).write_back())
+    graph = prepare(call, normalize(call, load(call)))
+    if simulates:
+        graph = simulate(call, Graph(graph.write_back()))
+    return external_weights.internalize(graph.write_back())
 
 
 @external_weights.external_weights_scope()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..calibration.fingerprint import fingerprint
 from ..data_readers import CalibrationData, RandomDataReader, Samples
-from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for
+from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for, simulated
 from ..errors import CalibrationError, QuantizationError
 from ..measure.judge import Judge
 from ..onnx_io.load import load_model
@@ -19,7 +19,7 @@ from ..pipeline.canonical_form import canonical_form
 from ..plugin.declarations import Stage
 from ..request.change import OPTIONS, changed_keywords
 from .scores import score_of
-from .trial import Trial
+from .trial import Trial, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
     from ..calibration import Calibration
     from ..data_readers import Feed
-    from ..report.report import Result
+    from ..report.report import Report, Result
     from .scores import Metric
     from .trial import Configuration
 
 MOST_SAMPLES = 256  # that trials read; the final call reads all
 TRYING = {OPTIONS: {"SelfCheck": False}}
+REMEMBERED = 3  # results: the best, the last, and one between them
 
 
 class Split(NamedTuple):
@@ -87,17 +88,18 @@ class Bench:
         self.judge = Judge(canonical_form(self.model), split.judging, [register_all(libraries)])
         self._score = score_of(metric, self.judge, split.labels)
         self._calibrations: dict[str, Calibration] = {}
-        self._last: tuple[str, Result] | None = None
-        self._simulated: dict[str, int] = {}
+        self._reports: dict[str, Report] = {}
+        self._results: dict[str, Result] = {}
 
     def quantized(self, configuration: Configuration) -> Result:
-        """What the configuration gives with ranges of the choosing samples; of the last one it is remembered.
+        """What the configuration gives with ranges of the choosing samples; the last few are remembered.
 
         Raises:
             QuantizationError: the configuration is refused, or fails.
         """
-        trial = Trial("", configuration)
-        if self._last is None or self._last[0] != trial.key:
+        key = key_of(configuration)
+        found = self._results.pop(key, None)
+        if found is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = quantize_static(
@@ -107,8 +109,16 @@ class Bench:
                     calibration=self._calibration(configuration),
                     **changed_keywords(configuration, TRYING),
                 )
-            self._last = trial.key, found
-        return self._last[1]
+            self._reports[key] = found.report
+        self._results[key] = found
+        while len(self._results) > REMEMBERED:
+            del self._results[next(iter(self._results))]
+        return found
+
+    def report(self, configuration: Configuration) -> Report:
+        """The report of what the configuration gives; of all trials it is remembered."""
+        found = self._reports.get(key_of(configuration))
+        return found if found is not None else self.quantized(configuration).report
 
     def tried(self, what: str, configuration: Configuration, first: Trial | None = None) -> Trial:
         """The row of a trial; one that is refused, or whose metric fails, is a row with its reason."""
@@ -126,30 +136,33 @@ class Bench:
             configuration,
             score,
             gain,
-            self._on_device(result, configuration),
+            self._on_device(result, configuration, configuration if first is None else first.configuration),
             result.report.quantized_bytes,
             time.perf_counter() - start,
         )
 
     def on_device(self, configuration: Configuration) -> dict[str, str]:
         """Quantized nodes that the device takes, with their op types."""
-        report = self.quantized(configuration).report
+        report = self.report(configuration)
         return {name: op_type for name, op_type in report.quantized.items() if name not in report.placement}
 
-    def _on_device(self, result: Result, configuration: Configuration) -> int:
+    def _on_device(self, result: Result, configuration: Configuration, first: Configuration) -> int:
         """Their number. What a step simulated in the first trial, and the file no longer says, does not count: the
         device computes it otherwise."""
-        settings = settings_for(**configuration)
+        settings, simulated = settings_for(**configuration), self.report(first).transforms
         off = 0
         for step in settings.catalog.steps(Stage.SIMULATE, settings.lineage):
-            count = self._simulated.setdefault(step.key, result.report.transforms.get(step.key, 0))
             switched = step.option is None or settings.switched_on(step.option)
-            off += 0 if settings.enabled(step) and switched else count
+            off += 0 if settings.enabled(step) and switched else simulated.get(step.key, 0)
         return max(0, len(result.report.quantized.keys() - result.report.placement.keys()) - off)
 
     def reference(self, configuration: Configuration) -> ModelProto:
         """The float model as the configuration prepares it."""
         return prepared(self.model, **configuration)
+
+    def simulated(self, configuration: Configuration) -> ModelProto:
+        """The float model as the device computes it."""
+        return simulated(self.model, **configuration)
 
     def _calibration(self, configuration: Configuration) -> Calibration:
         digest = fingerprint(prepared(self.model, **configuration))

@@ -23,17 +23,17 @@ def seconds_of(said: str | float) -> float:
         parts = found.groups() if found is not None else (None, None, None)
         seconds = sum(float(part) * unit for part, unit in zip(parts, UNITS.values(), strict=True) if part)
     else:
-        seconds = float(said)
+        seconds = float(said) if isinstance(said, (int, float)) else 0.0
     if not seconds > 0:
         raise OptionError(f"budget takes a time such as '90s', '5m' or '1h30m', not {said!r}")
     return seconds
 
 
 class Budget:
-    """So many seconds from now on."""
+    """So many seconds from now on, of which ``kept`` are for what comes last."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self._start = seconds, time.monotonic()
+        self.seconds, self.kept, self._start = seconds, 0.0, time.monotonic()
 
     @property
     def spent(self) -> float:
@@ -43,4 +43,4 @@ class Budget:
     @property
     def is_over(self) -> bool:
         """Whether no trial may begin any more."""
-        return self.spent >= self.seconds
+        return self.spent >= self.seconds - self.kept

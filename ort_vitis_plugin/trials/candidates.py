@@ -16,6 +16,7 @@ from ..errors import QuantizationError
 from ..graph import Graph
 from ..graph.op_sets import MOVES
 from ..measure.layer_errors import layer_errors
+from ..measure.simulated_nodes import restored_first
 from ..options.host_options import CallOptions
 from ..pipeline.advice import is_bias, nodes_around
 from ..pipeline.validation import check_request
@@ -36,6 +37,8 @@ ACTIVATIONS = ("QUInt8", "QInt8", "QInt16")
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 REGIONS = 6  # at most, in the first cut
 SINGLES = 8
+FEW = 2  # samples that tell which simulated nodes count
+SHARES = 3  # halvings
 
 
 class Candidate(NamedTuple):
@@ -47,27 +50,51 @@ class Candidate(NamedTuple):
 
 def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Each rewrite that did something, switched off."""
-    settings, done = _settings(best), bench.quantized(best).report.transforms
+    settings, done = _settings(best), bench.report(best).transforms
     for step in settings.catalog.all(Transform):
         if step.option is not None and step.stage is not Stage.NORMALIZE and done.get(step.key):
             yield Candidate(f"{step.key} off", {OPTIONS: {step.option.key: False}})
 
 
-def simulated_shares(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """Of the nodes that the device computes otherwise, the last or the first ones left float: half, a quarter, ..."""
-    quantized = bench.quantized(best).report.quantized
-    order = Graph(bench.reference(best), copy=False).sorted()
-    names = [node.name for node in order if quantized.get(node.name, node.op_type) != node.op_type]
-    size = len(names) // 2
-    while size:
-        for where, chosen in (("last", names[-size:]), ("first", names[:size])):
-            yield Candidate(f"the {where} {size} simulated nodes float", {"nodes_to_exclude": chosen})
-        size //= 2
+def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """The nodes at which a hardware rule made a tensor clip, left float: rule by rule, then the worst node alone."""
+    report, settings = bench.report(best), _settings(best)
+    clipped = {move.tensor: set(move.rules) for move in report.moves if move.after > move.before}
+    stories = report.tensors
+    graph = Graph(bench.reference(best), copy=False)
+    for rule in settings.catalog.adjusters(settings.lineage):
+        errors = {
+            node.name: max((stories[name].error or 0.0 for name in touched if name in stories), default=0.0)
+            for node in graph.sorted()
+            if report.quantized.get(node.name) in rule.ops
+            and (touched := [name for name in (*node.input, *node.output) if rule.key in clipped.get(name, ())])
+        }
+        if errors:
+            names = sorted(errors, key=lambda name: -errors[name])
+            yield Candidate(f"{', '.join(names)} float, clipped by {rule.key}", {"nodes_to_exclude": names})
+            if len(names) > 1:
+                yield Candidate(f"{names[0]} float, clipped by {rule.key}", {"nodes_to_exclude": names[:1]})
+
+
+def simulated_shares(bench: Bench, best: Configuration, most: int) -> Iterator[Candidate]:
+    """Of the nodes that the device computes otherwise, those that take the outputs farthest off: at most so many, or
+    half of them, or a quarter."""
+    order = restored_first(
+        bench.reference(best), bench.simulated(best), bench.split.judging[:FEW], bench.judge.libraries
+    )
+    quantized = bench.report(best).quantized
+    names = [name for name in order if name in quantized]
+    size = min(most, len(names) // 2)
+    for count in dict.fromkeys(size >> times for times in range(SHARES)):
+        if count:
+            yield Candidate(f"{count} simulated nodes float", {"nodes_to_exclude": names[:count]})
 
 
 def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """Equalization, corrections, and all of them together."""
+    """The recipe, equalization, corrections, and all of these together."""
     settings = _settings(best)
+    if is_plain(best):
+        yield Candidate("with the recipe", {OPTIONS: {"Recipe": "auto"}})
     keys = [] if settings.options[CallOptions].include_cle else ["IncludeCLE"]
     for each in settings.catalog.corrections(settings.lineage):
         if each.option is not None and not settings.options[each.option.key] and settings.switched_on(each.option):
@@ -107,7 +134,7 @@ def single_op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 def _op_types(bench: Bench, best: Configuration) -> Counter[str]:
     """Those of quantized nodes, as the prepared float model has them."""
-    quantized = bench.quantized(best).report.quantized
+    quantized = bench.report(best).quantized
     return Counter(node.op_type for node in Graph(bench.reference(best), copy=False) if node.name in quantized)
 
 
@@ -137,7 +164,7 @@ def end_nodes(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 def regions(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Stretches of the network between its cut points, each left float."""
-    report = bench.quantized(best).report
+    report = bench.report(best)
     graph = Graph(bench.reference(best), copy=False)
     for names in _stretches(graph, set(report.quantized)):
         yield Candidate(f"{names[0]} to {names[-1]} float", {"nodes_to_exclude": names})
@@ -168,6 +195,11 @@ def worst_tensors(bench: Bench, best: Configuration) -> list[str]:
     graph = Graph(reference, copy=False)
     found = [each for each in errors if not is_bias(graph, each.tensor)]
     return [each.tensor for each in sorted(found, key=lambda each: each.contrast)]
+
+
+def is_plain(configuration: Configuration) -> bool:
+    """Whether it is the named method alone, without the corrections of the recipe."""
+    return _settings(configuration).call.recipe == "plain"
 
 
 def is_refused(best: Configuration, change: Change) -> bool:

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..calibration.fingerprint import fingerprint
 from ..data_readers import Samples
-from ..entry.quantize_static import quantize_static
-from ..errors import CalibrationError, OptionError
+from ..entry.quantize_static import check_output, quantize_static
+from ..errors import CalibrationError, OptionError, OptionTypeError
 from ..measure.evaluation import SQNR
 from ..onnx_io.load import load_model
 from ..onnx_io.whole_file import write_text
+from ..plugin.catalog import qtype
 from ..presets.toml_file import toml
 from ..report.progress import Progress
 from ..request.change import OPTIONS, changed_keywords
@@ -24,10 +26,12 @@ from .candidates import (
     corrections,
     end_nodes,
     halves,
+    is_plain,
     is_refused,
     products,
     ranges,
     regions,
+    rules,
     simulated_shares,
     single_op_types,
     singles,
@@ -39,7 +43,7 @@ from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from onnx import ModelProto
 
@@ -55,6 +59,7 @@ TOLERANCE = {SQNR: 0.1}  # of a score that counts as better; of others
 ANY = 1e-6
 ENOUGH = 0.5  # of the best gain in a phase: then fewer nodes off the device count more
 QUIET = {OPTIONS: {"Attribution": False}}  # the search has tried what there is to try
+PLAIN = {OPTIONS: {"Recipe": "plain"}}
 DECIBELS_OF_TYPES = 30.0  # the goal of mixed types where none is given
 
 
@@ -122,15 +127,20 @@ def tune(
         OptionError: metric, budget or an argument is wrong.
         CalibrationError: there is no sample, or the first trial fails.
     """
-    if not 0 <= keep_on_device <= 1:
+    if not isinstance(keep_on_device, (int, float)) or not 0 <= keep_on_device <= 1:
         raise OptionError(f"keep_on_device takes a share from 0 to 1, not {keep_on_device!r}")
+    if goal is not None and not (isinstance(goal, (int, float)) and math.isfinite(goal)):
+        raise OptionError(f"goal takes a score, not {goal!r}")
+    kinds = _known_types(types)
     limit = Budget(seconds_of(budget))
     given = arguments_of_quantize_static.pop(OPTIONS, None) or {}
+    if not isinstance(given, Mapping):
+        raise OptionTypeError(f"{OPTIONS} takes a dict, not {type(given).__name__}")
     first = changed_keywords(arguments_of_quantize_static, {OPTIONS: {"Preset": target, **given}})
+    check_output(model, out, data)
     source = load_model(model)
     split = split_of(data, source)
     bench = Bench(source, split, metric, given.get("CustomOpLibraries") or ())
-    kinds = list(types)
     head = {
         "model": fingerprint(source),
         "samples": digest_of([*split.choosing, *split.judging]),
@@ -147,6 +157,7 @@ def tune(
             search.raise_types(kinds)
         else:
             search.run()
+            search.conclude()
     except KeyboardInterrupt:
         if search.best is None:
             raise
@@ -158,6 +169,22 @@ def tune(
     if out is not None:
         write_text(_beside(out, ".toml"), configuration_text(best.configuration))
     return Tuned(best, search.rows, result, search.reaches(best), search.why_not(), interrupted)
+
+
+def _known_types(types: Any) -> list[Any]:
+    """The types, each of which somebody declares.
+
+    Raises:
+        UnsupportedError: nobody does.
+        OptionError: they are no types at all.
+    """
+    found = [types] if isinstance(types, str) else types
+    if not isinstance(found, Iterable):
+        raise OptionError(f"types takes a list of types such as ['QInt16'], not {types!r}")
+    kinds = list(found)
+    for kind in kinds:
+        qtype(kind)
+    return kinds
 
 
 class _Search:
@@ -184,16 +211,45 @@ class _Search:
 
     def run(self) -> None:
         """All phases in order, and again where a round made something better."""
+        self._try_plain()
         for _ in range(ROUNDS):
             before = self.best
+            self._climb(rules)
             self._climb(steps)
-            self._climb(simulated_shares, again=False)
+            self._climb(self._simulated, again=False)
             for phase in (corrections, products, ranges, end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
             if self.is_over or self.best is before:
                 return
+
+    def _try_plain(self) -> None:
+        """Climb from what the method alone gives, where corrections changed it: one takes longer than all the rest of a
+        trial, so they are tried again on the best alone, for which time is kept."""
+        assert self.best is not None
+        first = self.best
+        if self.is_over or is_plain(first.configuration):
+            return
+        row = self._attempt("the method alone", changed_keywords(first.configuration, PLAIN))
+        if row is not None and row.score not in (None, first.score) and row.on_device >= self._least:
+            self.best = row
+            self.limit.kept = first.seconds
+
+    def conclude(self) -> None:
+        """The best is what it is with the corrections of the first configuration, or without, or that configuration."""
+        self.limit.kept = 0.0
+        first = self.rows[0]
+        if self.best is not None and is_plain(self.best.configuration) and not is_plain(first.configuration):
+            if not self.is_over:
+                corrected = changed_keywords(self.best.configuration, {OPTIONS: {"Recipe": "auto"}})
+                self._take_best([row for row in [self._attempt("with the recipe", corrected)] if row is not None])
+            if not self.reaches(self.best) and (first.score or 0.0) > (self.best.score or 0.0):
+                self.best = first
+
+    def _simulated(self, bench: Bench, configuration: Configuration) -> Iterator[Candidate]:
+        assert self.best is not None
+        return simulated_shares(bench, configuration, math.floor(self.best.on_device - self._least))
 
     def raise_types(self, kinds: Sequence[Any]) -> None:
         """Give tensors wider types, one type after the other until the goal is reached."""

@@ -69,6 +69,8 @@ LABELS = {
     "no whole numbers": ([0.5] * ROWS, "whole numbers"),
     "no file": ("nowhere.csv", "cannot be read"),
     "none": (None, "needs labels"),
+    "no list": (5, "labels take a list of whole numbers or the path of a CSV file, not 5"),
+    "words of numpy": (np.array(["cat"]), "whole numbers from 0 on, not 'cat'"),
 }
 
 
@@ -109,7 +111,7 @@ def test_models_whose_outputs_or_inputs_differ_are_refused() -> None:
     with pytest.raises(ModelError, match="no output 'logits'"):
         evaluate(networks.network("digits"), other, digits().evaluation)
     named = graph("t (float[1, 1, 8, 8] z) => (float[1, 1, 8, 8] logits) { logits = Relu(z) }")
-    with pytest.raises((ModelError, CalibrationError)):
+    with pytest.raises(ModelError, match="input 'z' is none of the float model's"):
         evaluate(networks.network("digits"), named, digits().evaluation)
 
 

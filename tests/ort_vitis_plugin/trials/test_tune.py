@@ -14,7 +14,7 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin import load_config, quantize_static
-from ort_vitis_plugin.errors import CalibrationError, OptionError, OutputError
+from ort_vitis_plugin.errors import CalibrationError, OutputError, QuantizationError
 from ort_vitis_plugin.testing import graph
 from ort_vitis_plugin.trials.bench import Bench
 from ort_vitis_plugin.trials.trial import Trial
@@ -186,9 +186,18 @@ def test_bad_arguments_are_told_before_work(tmp_path: Path) -> None:
     for given, text in (
         ({"metric": "sqrn"}, "did you mean sqnr"),
         ({"budget": "soon"}, "budget takes a time"),
+        ({"budget": None}, "budget takes a time"),
+        ({"budget": math.nan}, "budget takes a time"),
         ({"keep_on_device": 2}, "share from 0 to 1"),
+        ({"keep_on_device": None}, "share from 0 to 1"),
+        ({"goal": math.nan}, "goal takes a score"),
+        ({"goal": "30"}, "goal takes a score"),
+        ({"types": ["QInt61"]}, "QInt61"),
+        ({"types": 5}, "types takes a list"),
+        ({"extra_options": 5}, "extra_options takes a dict"),
+        ({"out": tmp_path}, "is a folder"),
     ):
-        with pytest.raises(OptionError, match=text):
+        with pytest.raises(QuantizationError, match=text):
             tune(detector(), feeds(2), **given)  # type: ignore[arg-type]
     with pytest.raises(CalibrationError, match="no sample"):
         tune(detector(), [])
