@@ -17,7 +17,7 @@ from ..report.verdict import QUANTIZED
 from .answers import answer, float_answers
 from .class_outputs import class_axes
 from .output_parts import output_parts
-from .verdict import judged
+from .verdict import judgements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,7 +93,7 @@ class Judge:
             for name in names
             if all(f.shape == np.shape(q) for f, q in zip(self.reference[name], found[name], strict=True))
         ]
-        return judged(
+        return judgements_of(
             {name: self.reference[name] for name in alike},
             {QUANTIZED: {name: found[name] for name in alike}},
             self._parts,

@@ -60,7 +60,7 @@ def argmax_agreement(
     return float(np.mean(agree)) if agree.size >= LEAST_ROWS else None
 
 
-def judged(
+def judgements_of(
     reference: Mapping[str, Sequence[NDArray[Any]]],
     stages: Mapping[str, Mapping[str, Sequence[NDArray[Any]]]],
     parts: Mapping[str, Sequence[Part]],

@@ -18,7 +18,7 @@ from ..measure.answers import answer, float_answers
 from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
 from ..measure.output_parts import output_parts
-from ..measure.verdict import judged, objection
+from ..measure.verdict import judgements_of, objection
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io.checker import check_model
 from ..onnx_io.output_types import state_shapes
@@ -124,7 +124,7 @@ def _verdict(
             found[stage] = answers
     found[QUANTIZED] = {name: columns[1] for name, columns in comparable.items()}
     reference = {name: columns[0] for name, columns in comparable.items()}
-    judgements = judged(reference, found, output_parts(original), class_axes(original))
+    judgements = judgements_of(reference, found, output_parts(original), class_axes(original))
     return Verdict(judgements, samples=len(feeds))
 
 

@@ -1,4 +1,4 @@
-"""What no reader sums over in blocks needs none: results that leave the model, and sums on their way to a bias."""
+"""What no reader sums over in blocks needs none: results that leave the model, and sums inside one operation."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Context
 
+PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+ACTIVATIONS = ("Clip", "LeakyRelu", "PRelu", "Relu")
+
 
 def _all_in_blocks(context: Context) -> bool:
     return all(isinstance(kind, BlockQType) for kind in context.kinds)
@@ -21,7 +24,7 @@ def _all_in_blocks(context: Context) -> bool:
 
 def _bias(graph: Graph, product: str, node: NodeProto) -> str | None:
     """The constant that a node adds to a product along its last axis."""
-    if node.domain not in DEFAULT_DOMAINS or node.op_type != "Add":
+    if node.op_type != "Add":
         return None
     other = node.input[1] if node.input[0] == product else node.input[0]
     shape = graph.shape(other) if graph.is_constant(other) else None
@@ -37,18 +40,32 @@ def float_block_output(graph: Graph, context: Context) -> StaysFloat:
     return StaysFloat(tensors=dict.fromkeys(outputs, "only leaves the model"))
 
 
-@leave_float("FloatBlockBias", stage=Stage.AFTER_CALIBRATION)
-def float_block_bias(graph: Graph, context: Context) -> StaysFloat:
-    """Block formats: leave a product and the bias that is added to it float, for they meet in the device's sums."""
+def _next(graph: Graph, tensor: str, *, biased: bool) -> NodeProto | None:
+    """The node that a device computes in one operation with the sums in ``tensor``: a bias once, an activation."""
+    readers = graph.consumers(tensor)
+    if len(readers) != 1 or tensor in graph.outputs or readers[0].domain not in DEFAULT_DOMAINS:
+        return None
+    reader = readers[0]
+    if reader.op_type in ACTIVATIONS:
+        return reader if reader.input[0] == tensor else None
+    return None if biased or _bias(graph, tensor, reader) is None else reader
+
+
+@leave_float("FloatBlockSums", stage=Stage.AFTER_CALIBRATION)
+def float_block_sums(graph: Graph, context: Context) -> StaysFloat:
+    """Block formats: leave sums float on their way from a product through its bias to its activation."""
     found: dict[str, str] = {}
-    for product in graph.of_type("MatMul") if _all_in_blocks(context) else ():
-        readers = graph.consumers(product.output[0])
-        if product.domain not in DEFAULT_DOMAINS or len(readers) != 1 or product.output[0] in graph.outputs:
+    for product in graph.of_type(*PRODUCTS) if _all_in_blocks(context) else ():
+        if product.domain not in DEFAULT_DOMAINS or context.refusal(product):
             continue
-        bias = _bias(graph, product.output[0], readers[0])
-        if bias is None or context.refusal(product) or context.refusal(readers[0]):
-            continue
-        found[product.output[0]] = f"meets its bias in the sums of {product.name}"
-        if len(graph.consumers(bias)) == 1:
-            found[bias] = f"is added to the sums of {product.name}"
+        node, biased = product, product.op_type != "MatMul"
+        while (reader := _next(graph, node.output[0], biased=biased)) is not None:
+            found[node.output[0]] = f"holds sums of {product.name}, which {reader.name} takes as they are"
+            if reader.op_type in ACTIVATIONS:
+                break
+            bias = _bias(graph, node.output[0], reader)
+            assert bias is not None
+            if len(graph.consumers(bias)) == 1:
+                found[bias] = f"is added to the sums of {product.name}"
+            node, biased = reader, True
     return StaysFloat(tensors=found)

@@ -53,6 +53,16 @@ def is_signal(graph: Graph, tensor: str) -> bool:
     return not tensor or graph.producer(tensor) is None or graph.element_type(tensor) not in floats
 
 
+def computed_of_constants(graph: Graph, nodes: Iterable[NodeProto]) -> set[str]:
+    """Tensors that are the same in every run though nothing folds them: filter banks too large to store."""
+    found: set[str] = set()
+    for node in nodes:
+        read = graph.reads(node)
+        if read and all(graph.is_constant(tensor) or tensor in found for tensor in read):
+            found.update(node.output)
+    return found
+
+
 def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto]) -> dict[int, NodeProto]:
     """The ends, and the steps of which nothing but them is computed; ``nodes`` in order, last first."""
     found = dict(ends)
@@ -80,7 +90,7 @@ def float_spectrum(graph: Graph, context: Context) -> StaysFloat:
         if node.op_type == "Log" or (node.op_type == "Sqrt" and node.input[0] in squared):
             ends[id(node)] = node
     steps = behind(graph, reversed(nodes), ends) if ends else {}
-    signal: set[str] = set()  # tensors that steps alone make of the inputs
+    signal = computed_of_constants(graph, nodes)  # and tensors that steps alone make of the inputs
     found: dict[str, str] = {}
     for node in nodes:
         if id(node) not in steps:

@@ -1,4 +1,4 @@
-"""Results that leave the model, and sums on their way to a bias, are in no block."""
+"""Results that leave the model, and sums on their way through bias and activation, are in no block."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,15 +32,14 @@ def in_blocks(model: onnx.ModelProto) -> set[str]:
 
 
 @pytest.mark.parametrize("preset", ["BFP16", "MXINT8"])
-def test_a_product_meets_its_bias_in_float(preset: str) -> None:
+def test_sums_meet_bias_and_activation_in_float(preset: str) -> None:
     result = quantized(BIASED, preset)
-    assert in_blocks(result.model) == {"x", "w", "a"}
+    assert in_blocks(result.model) == {"x", "w"}
     q = BLOCK_TYPES[f"Q{preset}"].quantize_dequantize
-    wanted = np.maximum(q(np.matmul(q(FEED["x"], -1), q(W, 0)) + B, -1), 0)
+    wanted = np.maximum(np.matmul(q(FEED["x"], -1), q(W, 0)) + B, 0)
     for level in LEVELS:
         found = run_model(result.model, FEED, level)["y"]
-        assert np.mean(found == wanted) > 0.9
-        np.testing.assert_allclose(found, wanted, atol=0.1)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +48,14 @@ def test_a_product_meets_its_bias_in_float(preset: str) -> None:
         "an output that is read": (
             "t (float[N, T, 16] x) => (float[N, T, 8] y, float[N, T, 8] z) { y = MatMul(x, w) z = Relu(y) }",
             {"x", "w", "y"},
+        ),
+        "an activation that is read": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Relu(m) y = Neg(a) }",
+            {"x", "w", "a"},
+        ),
+        "a second activation": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = LeakyRelu(m) c = Relu(a) y = Neg(c) }",
+            {"x", "w", "a", "c"},
         ),
         "a product that is read twice": (
             "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Add(m, b) y = Mul(a, m) }",
@@ -76,7 +83,7 @@ def test_each_has_its_switch() -> None:
     text = "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) y = Add(m, b) }"
     assert in_blocks(quantized(text).model) == {"x", "w"}
     assert in_blocks(quantized(text, FloatBlockOutput=False).model) == {"x", "w", "y"}
-    assert in_blocks(quantized(text, FloatBlockBias=False).model) == {"x", "w", "m", "b"}
+    assert in_blocks(quantized(text, FloatBlockSums=False).model) == {"x", "w", "m", "b"}
 
 
 def test_a_model_of_several_kinds_of_types_is_left_alone() -> None:

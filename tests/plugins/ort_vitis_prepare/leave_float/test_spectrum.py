@@ -126,6 +126,26 @@ def test_layers_inside_a_network_stay_quantized(case: str, target: str) -> None:
     assert list(result.report.quantized.values()).count("MatMul") == layers
 
 
+def test_a_filter_bank_that_is_too_large_to_fold_is_a_constant_all_the_same() -> None:
+    """Its product with a magnitude is not a layer of the network: in codes it would be 0 under the logarithm."""
+    bands = 300
+    float_model = model(
+        SPECTRUM
+        + "f = Transpose<perm = [0, 2, 1]>(r) z = ConstantOfShape(size) bank = ScatterElements<axis = 1>(z, at, up) "
+        "m = MatMul(f, bank) n = Add(m, eps) l = Log(n) y = MatMul(l, head)",
+        size=np.array([BINS, bands]),
+        at=RNG.integers(0, bands, (BINS, 1)),
+        up=np.ones((BINS, 1), np.float32),
+        head=RNG.standard_normal((bands, 4)).astype(np.float32),
+    )
+    result = vitis.quantize_static(
+        float_model, None, [tone(seed) for seed in range(2)], extra_options={"Target": "cpu"}
+    )
+    assert {"MatMul", "Add", "Log", "Sqrt"} <= {text.partition(":")[0] for text in result.report.left_float.values()}
+    assert {"m", "n", "bank"}.isdisjoint(result.report.types)
+    assert "head" in result.report.types
+
+
 def test_what_else_reads_the_signal_is_quantized() -> None:
     float_model = model(
         SPECTRUM + "t = Conv<strides = [64]>(c, w2) z = Conv(r, w) y = Concat<axis = 2>(t, z)",
