@@ -208,7 +208,10 @@ class PairWriter:
         return self._dequantize(replace(pair, source=middle))
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
-        """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result."""
+        """Codes and a dequantize node, or a pair behind the float constant; returns the name of the result.
+
+        ``array`` are the constant's floats, of its own shape.
+        """
         kind = planned.kind
         has_codes = kind.scaling in (Scaling.AFFINE, Scaling.LINEAR) and not self.writes_one_node(kind)
         if not has_codes or self.keeps_float_weights(kind):
@@ -217,7 +220,10 @@ class PairWriter:
         return self._dequantize(Pair(planned.name, planned, stored))
 
     def write_bias(self, name: str, array: NDArray[Any], scale: NDArray[np.float64]) -> None:
-        """round(b / scale) in int32; the dequantize node writes the bias's own name."""
+        """round(b / scale) in int32; the dequantize node writes the bias's own name.
+
+        ``array`` [M] are the bias's floats, ``scale`` is a scalar or [M], one entry for each output channel.
+        """
         info = np.iinfo(np.int32)
         codes = np.clip(np.rint(array.astype(np.float64) / scale), info.min, info.max).astype(np.int32)
         zeros = np.zeros(scale.shape, np.int64)
@@ -234,7 +240,7 @@ class PairWriter:
         self.graph.describe(name, TensorProto.FLOAT16 if is_half else TensorProto.FLOAT, array.shape)
 
     def store(self, name: str, codes: NDArray[Any], kind: QType) -> str:
-        """An initializer of the type's own element type (four-bit codes are packed)."""
+        """An initializer of the type's own element type (four-bit codes are packed); ``codes`` have its shape."""
         name = self.graph.unique(name)
         values = codes.astype(storage_dtype(kind))
         whole = helper.make_tensor(name, kind.element_type, values.shape, values.tobytes(), raw=True)

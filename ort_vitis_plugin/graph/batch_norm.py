@@ -19,7 +19,7 @@ EPSILON = 1e-5  # ONNX's default
 
 
 def batch_norm_affine(graph: Graph, node: NodeProto) -> tuple[NDArray[np.float64], NDArray[np.float64]] | str:
-    """(a, c) in float64, or why the node is no constant affine map."""
+    """(a, c), each [C] in float64, of y = a x + c by channel, or why the node is no constant affine map."""
     if attribute(node, "training_mode", 0) or any(node.output[1:]):
         return "it runs in training mode"
     if attribute(node, "spatial", 1) != 1:

@@ -19,7 +19,7 @@ FLOAT_OR_UNKNOWN = (0, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBL
 
 
 def constant(graph: Graph, tensor: str) -> NDArray[Any] | None:
-    """The value of a constant tensor, else None."""
+    """The value of a constant tensor, in its own shape and type, else None. Read-only."""
     node = graph.producer(tensor)
     while node is not None and node.op_type == "Identity":
         tensor = node.input[0]
@@ -54,7 +54,10 @@ def clip_bounds(graph: Graph, node: NodeProto) -> tuple[float | None, float | No
 
 
 def store(graph: Graph, node: NodeProto, position: int, array: NDArray[Any]) -> None:
-    """Give ``node`` a new constant at one input; under the old name where nobody else reads that one."""
+    """Give ``node`` a new constant at one input; under the old name where nobody else reads that one.
+
+    ``array`` keeps its shape and type.
+    """
     name = node.input[position] if position < len(node.input) else ""
     if name in graph.initializers and graph.sole_consumer(name) is node:
         graph.put_initializer(numpy_helper.from_array(np.ascontiguousarray(array), name))

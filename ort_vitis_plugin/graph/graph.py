@@ -116,7 +116,7 @@ class Graph:
         return tensor in self.initializers and tensor not in self.inputs
 
     def array(self, tensor: str) -> NDArray[Any] | None:
-        """The value of an initializer or Constant node, or None. Read-only: shared by all who ask."""
+        """The value of an initializer or Constant node in its shape and type, or None. Read-only: all share it."""
         if tensor in self._arrays:
             return self._arrays[tensor]
         proto = self.initializers.get(tensor)
@@ -208,7 +208,10 @@ class Graph:
                 del self._producers[tensor]
 
     def add_initializer(self, name: str, array: NDArray[Any]) -> str:
-        """Add a constant under ``name`` or the next free variant of it; returns the name taken."""
+        """Add a constant under ``name`` or the next free variant of it; returns the name taken.
+
+        The constant has the array's shape and type.
+        """
         name = self.unique(name)
         self.put_initializer(external_weights.tensor_of(array, name))
         return name

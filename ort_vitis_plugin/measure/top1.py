@@ -39,6 +39,8 @@ def top1(runs: Sequence[Run], samples: Iterable[Labelled]) -> tuple[list[int], i
 def among_best(outputs: Sequence[Any], labels: NDArray[Any], best: int) -> int:
     """How many rows of the first output that ranks classes have their label among the ``best`` largest entries.
 
+    ``outputs`` are a sample's, of which one is [N, classes]; ``labels`` [N] are whole numbers from 0 on.
+
     Raises:
         CalibrationError: a label is none of the output's classes, or no output ranks classes.
     """

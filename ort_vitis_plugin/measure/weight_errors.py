@@ -41,7 +41,10 @@ class WeightedOutput:
 def rounded_constants(
     codes: Graph, ends: Mapping[str, str], libraries: Iterable[Callable[[ort.SessionOptions], object]]
 ) -> dict[str, NDArray[Any]]:
-    """Constants as their codes stand for them; ``ends`` says where the quantized graph has each dequantized."""
+    """Constants as their codes stand for them; ``ends`` says where the quantized graph has each dequantized.
+
+    Arrays have the shapes and types of these ends.
+    """
     if not ends:
         return {}
     needed = {}

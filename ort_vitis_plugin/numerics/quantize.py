@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def quantize(
     values: NDArray[Any], scale: NDArray[Any], zero_point: NDArray[Any], limits: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """clip(round_half_even(x / scale) + zero_point, *limits) in float32 division, as QuantizeLinear computes it."""
+    """clip(round_half_even(x / scale) + zero_point, *limits) in float32 division, as QuantizeLinear computes it.
+
+    ``values`` [...] and codes have one shape; scale and zero point broadcast against it.
+    """
     x = np.asarray(values, dtype=np.float32)
     low, high = limits
     with np.errstate(over="ignore"):  # what overflows saturates
@@ -29,20 +32,26 @@ def quantize(
 
 
 def round_to_float(values: NDArray[Any], scale: NDArray[Any], kind: QType) -> NDArray[np.float32]:
-    """The values of a float type nearest to x / scale, as QuantizeLinear computes them: what is too large saturates."""
+    """The values of a float type nearest to x / scale, as QuantizeLinear computes them: what is too large saturates.
+
+    ``values`` [...] and the result have one shape; the scale broadcasts against it.
+    """
     with np.errstate(over="ignore"):
         ratio = np.asarray(values, dtype=np.float32) / np.asarray(scale, dtype=np.float32)
     return np.clip(ratio, kind.min, kind.max).astype(storage_dtype(kind)).astype(np.float32)
 
 
 def dequantize(codes: NDArray[Any], scale: NDArray[Any], zero_point: NDArray[Any]) -> NDArray[np.float32]:
-    """(q - zero_point) * scale, rounded once to float32."""
+    """(q - zero_point) * scale, rounded once to float32; scale and zero point broadcast against the codes' shape."""
     difference = np.asarray(codes, dtype=np.int64) - np.asarray(zero_point, dtype=np.int64)
     return difference.astype(np.float32) * np.asarray(scale, dtype=np.float32)
 
 
 def fake_quant(values: NDArray[Any], position: int, kind: QType, zero_point: int | None = None) -> NDArray[np.float32]:
-    """``values`` as the device sees them at step 2^-position in the type ``kind`` (zero point: symmetric)."""
+    """``values`` as the device sees them at step 2^-position in the type ``kind`` (zero point: symmetric).
+
+    The result has the shape of ``values``, which are in the unit of the tensor.
+    """
     scale = np.float32(scale_of(position))
     zero = np.asarray(kind.symmetric_zero_point() if zero_point is None else zero_point, dtype=np.int64)
     return dequantize(quantize(values, np.asarray(scale), zero, kind.limits()), np.asarray(scale), zero)

@@ -63,7 +63,7 @@ def is_aside(tensor: TensorProto) -> bool:
 
 
 def array_of(tensor: TensorProto) -> NDArray[Any]:
-    """The values of a tensor, wherever they lie; read-only where they are shared."""
+    """The values of a tensor in its shape and type, wherever they lie; read-only where they are shared."""
     if not is_aside(tensor):
         return numpy_helper.to_array(tensor)
     array: NDArray[Any] = _arrays[tensor.external_data[1].value]
@@ -106,7 +106,7 @@ def lightened(tensor: TensorProto) -> TensorProto:
 
 
 def set_values(tensor: TensorProto, array: NDArray[Any]) -> None:
-    """Give a tensor other values, where its old ones lay."""
+    """Give a tensor other values, and their shape and type, where its old ones lay."""
     new = tensor_of(array, tensor.name) if is_aside(tensor) else numpy_helper.from_array(array, tensor.name)
     tensor.CopyFrom(new)
 

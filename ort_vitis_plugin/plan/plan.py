@@ -82,7 +82,8 @@ class Plan:
         return None if own is None else own.converted_for(reader) or self.of(tensor)
 
     def product_scale(self, bias: Int32Bias) -> NDArray[np.float64] | None:
-        """The scale x * w * beta of an int32 bias, as its node reads x; None where an operand has none."""
+        """The scale x * w * beta of an int32 bias, as its node reads x: a scalar, or one entry for each
+        output channel; None where an operand has none."""
         x, w = self.read_by(bias.node, bias.x), self.of(bias.w)
         if x is None or w is None:
             return None

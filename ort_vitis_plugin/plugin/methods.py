@@ -124,6 +124,7 @@ class RangeMethod(Method):
         return self._checked(self.choose(seen, tensor), tensor)
 
     def weight_range(self, values: NDArray[Any], tensor: TensorFacts) -> Range:
+        """(low, high) of a constant, in the unit of its ``values``: all of it in any shape, or one channel [n]."""
         if self.choose_weight is None or not values.size:
             return super().weight_range(values, tensor)
         return self._checked(self.choose_weight(values, tensor), tensor)

@@ -71,7 +71,7 @@ class Sketch(Tally):
         return self._view
 
     def exact(self, position: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> NDArray[np.bool_]:
-        """Whether ``squared_error`` is exact at these positions, up to the rounding of float64."""
+        """Whether ``squared_error`` is exact at these positions, up to the rounding of float64: in their shape."""
         reach = max(abs(qmin - zero_point), abs(qmax - zero_point))
         p = np.asarray(position, np.int64)
         fits = np.ldexp(self.abs_max, np.clip(p, -1000, 800)) <= 256
@@ -80,7 +80,8 @@ class Sketch(Tally):
     def squared_error(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> Floats:
         """Sum of (x - (q - zero_point) 2^-p)^2, q = saturate(round(x 2^p) + zero_point), for each position p.
 
-        Beyond |q| = 256 several codes share a bin; there the error of uniformly spread values, 2^(-2p) / 12, stands in.
+        Positions [P] go in, errors [P] in the square of the tensor's unit come out. Beyond |q| = 256 several codes
+        share a bin; there the error of uniformly spread values, 2^(-2p) / 12, stands in.
         """
         view = self.view
         low, high = qmin - zero_point, qmax - zero_point
@@ -92,7 +93,10 @@ class Sketch(Tally):
         return binned_error(self.view, step, qmin - zero_point, qmax - zero_point)
 
     def contenders(self, positions: ArrayLike, qmin: int, qmax: int, zero_point: int = 0) -> list[int]:
-        """The positions among which the best one is: one if that is certain, else a few for ``direct_errors``."""
+        """The positions among which the best one is: one if that is certain, else a few for ``direct_errors``.
+
+        ``positions`` are [P], or of any shape that is read as a list.
+        """
         at = np.asarray(positions, np.int64).reshape(-1)
         errors, exact = self.squared_error(at, qmin, qmax, zero_point), self.exact(at, qmin, qmax, zero_point)
         near = errors <= 1.5 * errors.min() + 2.0**-44 * self.sum_squares
@@ -137,7 +141,8 @@ class Sketch(Tally):
         return float(x[at - 1] + part * (x[at] - x[at - 1]))
 
     def histogram(self, bins: int, limits: tuple[float, float] | None = None) -> tuple[Integers, Floats]:
-        """Counts in ``bins`` equal intervals of ``limits`` (else of the extremes) and their edges, as np.histogram.
+        """Counts in ``bins`` equal intervals of ``limits`` (else of the extremes) and their edges, as np.histogram:
+        [bins] and [bins + 1].
 
         Values of one fine bin are taken as spread evenly over it; the counts add up to all values in the limits.
         """

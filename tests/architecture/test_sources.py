@@ -1,9 +1,10 @@
-"""What is known of a device cites where it is known from, and a function that raises says so."""
+"""What is known of a device cites its source; functions say what they raise, and shapes or units of arrays."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from ort_vitis_plugin import errors
+import ort_vitis_plugin
+from ort_vitis_plugin import api, errors
 from ort_vitis_plugin.api import Adjuster, Fusion, Stage, Target, Transform
 from ort_vitis_plugin.reference.tables import bundled_catalog
 
@@ -21,6 +23,14 @@ FILES = sorted(
 )
 OURS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
 OURS -= {"PluginWarning"}
+ARRAYS = re.compile("NDArray|ndarray|ArrayLike|Floats|Integers")
+SHAPE = re.compile(
+    r"\[[\w*, .:-]+\]|\b(shapes?|scalars?|axis|axes|vectors?|decibels|unit|dB)\b|broadcast|"
+    r"(one|entry|number) for each|by channel",
+    re.IGNORECASE,
+)
+# Rooms in which every public function counts; elsewhere those that the package or ``api`` publishes.
+NUMERIC = ("numerics", "measure")
 
 
 def facts_of_devices() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -82,3 +92,36 @@ def test_what_raises_says_so(file: Path) -> None:
         if (found := raised(function)) and "aise" not in (ast.get_docstring(function) or "")
     ]
     assert silent == []
+
+
+def without_a_shape(file: Path) -> list[str]:
+    """Published functions of a file through which arrays go, and whose text (with their class's) tells no shape."""
+    published = {*api.__all__, *ort_vitis_plugin.__all__}
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    classes = {node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.ClassDef)}
+    found = []
+    for name, function in public_functions(tree):
+        owner = name.partition(".")[0]
+        if owner not in published and file.relative_to(ROOT / "ort_vitis_plugin").parts[0] not in NUMERIC:
+            continue
+        given = [each.annotation for each in (*function.args.args, *function.args.kwonlyargs)]
+        types = " ".join(ast.unparse(each) for each in (*given, function.returns) if each is not None)
+        text = f"{ast.get_docstring(function) or ''} {classes.get(owner, '')}"
+        if ARRAYS.search(types) and not SHAPE.search(text):
+            found.append(name)
+    return found
+
+
+def test_arrays_that_go_in_or_out_have_a_shape_or_a_unit() -> None:
+    files = [file for file in FILES if file.is_relative_to(ROOT / "ort_vitis_plugin")]
+    assert {str(file.relative_to(ROOT)): found for file in files if (found := without_a_shape(file))} == {}
+
+
+def test_a_function_of_arrays_without_a_shape_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    file = tmp_path / "ort_vitis_plugin" / "numerics" / "new.py"
+    file.parent.mkdir(parents=True)
+    text = 'def twice(x: NDArray[Any]) -> NDArray[Any]:\n    """{}"""\n    return 2 * x\n'
+    for said, found in (("Two of it.", ["twice"]), ("Two of x [N, C].", []), ("In x's unit.", [])):
+        file.write_text(text.format(said), encoding="utf-8")
+        assert without_a_shape(file) == found
