@@ -1,9 +1,13 @@
-"""Candidates are changes of the best configuration; what cannot act is not tried."""
+"""What is worth a trial: changes of the best configuration that can act, nodes at which a rule clips, simulated nodes."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
+import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin.graph import Graph
@@ -12,13 +16,24 @@ from ort_vitis_plugin.testing import graph, random_feeds
 from ort_vitis_plugin.trials.bench import Bench, split_of
 from ort_vitis_plugin.trials.candidates import (
     _stretches,
+    corrections,
     halves,
+    is_plain,
     is_refused,
     products,
     ranges,
+    rules,
+    simulated_shares,
     single_op_types,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore::ort_vitis_plugin.errors.AccuracyWarning")
+NPU: dict[str, Any] = {"extra_options": {"Preset": "ipu_cnn"}}
+# A HardSigmoid has seven fractional bits at least, and so has what it is joined with: boxes beyond 1 clip.
+JOINED = """t (float[1, 3, 8, 8] x) => (float[1, 7, 8, 8] y) {
+  [c0] a = Conv<pads = [1, 1, 1, 1]>(x, w0, b0)  [s0] sa = Sigmoid(a)  [m0] r = Mul(a, sa)
+  [c1] boxes = Conv(r, w1, b1)  [c2] t = Conv(r, w2, b2)  [sg] scores = Sigmoid(t)
+  [c] y = Concat<axis = 1>(boxes, scores) }"""
 BEST = {OPTIONS: {"Target": "cpu"}}
 
 
@@ -30,6 +45,22 @@ def model() -> ModelProto:
 
 def bench() -> Bench:
     return Bench(model(), split_of([random_feeds(model(), seed) for seed in range(2)], model()), "sqnr")
+
+
+@cache
+def joined() -> Bench:
+    rng = np.random.default_rng(0)
+    floats = {
+        "w0": rng.normal(0, 0.3, (6, 3, 3, 3)),
+        "b0": rng.normal(0, 0.1, 6),
+        "w1": rng.normal(0, 0.4, (4, 6, 1, 1)),
+        "b1": np.zeros(4),
+        "w2": rng.normal(0, 0.3, (3, 6, 1, 1)),
+        "b2": np.full(3, -1.0),
+    }
+    model = graph(JOINED, constants={name: each.astype(np.float32) for name, each in floats.items()})
+    feeds = [{"x": rng.standard_normal((1, 3, 8, 8)).astype(np.float32)} for _ in range(8)]
+    return Bench(model, split_of(feeds, model), "sqnr")
 
 
 def test_op_types_alone_and_without() -> None:
@@ -61,3 +92,31 @@ def test_what_would_be_refused_is_known_before_work() -> None:
     npu = {OPTIONS: {"Target": "ipu_cnn"}}
     assert is_refused(npu, {"per_channel": True})
     assert not is_refused(BEST, {"per_channel": True})
+
+
+def test_where_a_rule_clips_its_node_is_left_float() -> None:
+    (found,) = rules(joined(), NPU)
+    assert found.change == {"nodes_to_exclude": ["c"]}
+    assert found.what == "c float, clipped by AlignConcat"
+    first = joined().tried("first", NPU)
+    row = joined().tried(found.what, {**NPU, **found.change}, first)
+    assert row.gain is not None
+    assert row.gain > 3
+    assert row.on_device == first.on_device - 1
+
+
+def test_simulated_nodes_are_left_float_as_many_as_may_be() -> None:
+    assert [each.change for each in simulated_shares(joined(), NPU, 0)] == []
+    (found,) = simulated_shares(joined(), NPU, 1)
+    row = joined().tried(found.what, {**NPU, **found.change}, joined().tried("first", NPU))
+    others = [joined().tried(name, {**NPU, "nodes_to_exclude": [name]}) for name in ("s0", "sg")]
+    assert found.change["nodes_to_exclude"] in (["s0"], ["sg"])
+    assert row.score == max(each.score or 0.0 for each in others)
+
+
+def test_the_recipe_is_a_correction_of_the_method_alone() -> None:
+    plain = {"extra_options": {**NPU["extra_options"], "Recipe": "plain"}}
+    assert is_plain(plain)
+    assert not is_plain(NPU)
+    assert "with the recipe" in [each.what for each in corrections(joined(), plain)]
+    assert "with the recipe" not in [each.what for each in corrections(joined(), NPU)]
