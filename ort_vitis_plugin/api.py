@@ -72,7 +72,7 @@ from .plugin.decorators import adjuster, fusion, leave_float, transform
 from .plugin.hookspecs import hookimpl
 from .plugin.methods import CalibraterMethod, PositionMethod, RangeMethod, TensorFacts
 from .plugin.methods import of_two_signatures as of_two_signatures
-from .plugin.weight_rounding import LayerProblem, WeightRounding
+from .plugin.rounding import LayerProblem, WeightRounding
 from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..options.options import Option, OptionGroup
 from .methods import CalibraterMethod, PositionMethod, RangeMethod
-from .weight_rounding import WeightRounding
+from .rounding import WeightRounding
 
 if TYPE_CHECKING:
     import numpy as np

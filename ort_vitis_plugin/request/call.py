@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..plugin.catalog import Catalog
     from ..plugin.declarations import Format, ScaleFormat, Target
     from ..plugin.methods import Method
-    from ..plugin.weight_rounding import WeightRounding
+    from ..plugin.rounding import WeightRounding
     from ..report.report import Report
 
 

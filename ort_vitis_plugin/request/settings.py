@@ -15,7 +15,7 @@ from ..options.options import is_same
 from ..options.ort_options import OrtOptions
 from ..options.request import PRESET_ARGUMENTS
 from ..plugin.declarations import ScaleFormat
-from ..plugin.weight_rounding import WeightRounding
+from ..plugin.rounding import WeightRounding
 from .mixed_types import TypePair, mixed_types
 from .renames import OP, OVERRIDES
 from .weight_blocks import WeightBlocks, weight_blocks

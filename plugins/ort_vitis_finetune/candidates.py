@@ -113,7 +113,7 @@ def _recentred(problem: Problem, moments: Moments, codes: NDArray[np.int64], wei
 def outputs_of(
     layer: Layer, weights: NDArray[np.float32], bias: NDArray[np.float32] | None, x: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """What a layer gives of its input's columns [group, K, column]: [group, output, column]."""
+    """What the layer gives from columns x [group, K, column]: [group, output, column]."""
     y: NDArray[np.float32] = layer.rows(weights) @ x
     return y if bias is None else y + bias.reshape(y.shape[0], y.shape[1], 1)
 

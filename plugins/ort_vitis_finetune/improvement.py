@@ -74,8 +74,9 @@ def improved(
     if not nearer.any():
         return choice
     mixed = np.where(nearer[:, :, None], codes, layer.rows(start.codes))
-    theirs, ours = by_row(found.bias), by_row(start.bias)
-    bias = None if theirs is None or ours is None else np.where(nearer, theirs, ours)
+    bias = old = by_row(start.bias)
+    if old is not None and found.bias is not None:
+        bias = np.where(nearer, found.bias.reshape(old.shape), old)
     taken = _constants(problem, mixed, bias)
     error = _errors(problem, taken, held, activation)
     if not error.sum() < before.sum():

@@ -28,7 +28,8 @@ TORCH_MOMENTUM = 0.1  # BatchNorm's own
 class Pair:
     """A convolution and the BatchNormalization that alone reads it, with their constants in ONNX's order.
 
-    ``momentum`` is torch's: the share of the batch in the running statistics.
+    ``momentum`` is torch's: the share of the batch in the running statistics. Without ``is_affine`` gamma and beta are
+    1 and 0 for good.
     """
 
     conv: NodeProto
@@ -41,11 +42,15 @@ class Pair:
     epsilon: float
     momentum: float
     is_transposed: bool
+    is_affine: bool = True
 
 
 def pairs(model: ModelProto) -> dict[str, Pair]:
     """The pairs of a graph in which BatchNormalization was kept, by the convolution's name."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    parameters = set(constants)
+    stated = [node for node in model.graph.node if node.op_type == "Constant" and node.attribute[0].name == "value"]
+    constants.update((node.output[0], node.attribute[0].t) for node in stated)
     # Equal constants are exported as one: those of a norm that was never trained are Identities of each other.
     equal = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Identity"}
     readers: dict[str, list[NodeProto]] = {}
@@ -67,8 +72,8 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
         weight, bias = values[0], values[1] if len(node.input) > 2 else None
         gamma, beta, mean, variance = values[-4:]
         epsilon, is_transposed = float(attribute(norm, "epsilon", 1e-5)), node.op_type == "ConvTranspose"
-        momentum = _momentum(norm)
-        found[node.name] = Pair(node, weight, bias, gamma, beta, mean, variance, epsilon, momentum, is_transposed)
+        parts = (weight, bias, gamma, beta, mean, variance, epsilon, _momentum(norm), is_transposed)
+        found[node.name] = Pair(node, *parts, is_affine=names[-4] in parameters)
     return found
 
 
@@ -86,7 +91,8 @@ class ConvBN(nn.Module):
 
     def __init__(self, pair: Pair, function: Callable[..., Tensor]) -> None:
         super().__init__()
-        self.weight, self.gamma, self.beta = (nn.Parameter(t) for t in (pair.weight, pair.gamma, pair.beta))
+        self.weight = nn.Parameter(pair.weight)
+        self.gamma, self.beta = (nn.Parameter(t, requires_grad=pair.is_affine) for t in (pair.gamma, pair.beta))
         self.bias = None if pair.bias is None else nn.Parameter(pair.bias)
         self.register_buffer("running_mean", pair.mean)
         self.register_buffer("running_var", pair.variance)

@@ -138,10 +138,11 @@ class TQT(FakeQuantizer):
 
     def scale(self) -> Tensor:
         scale = torch.exp2(torch.ceil(self.log_threshold.detach()) - self.shift)
-        if self.highest is None:
-            return scale
-        reach = self.highest / (self.limits[1] - self.zero_point)
-        return torch.minimum(scale, torch.exp2(torch.floor(torch.log2(reach))))
+        if self.highest is None or self.highest <= 0:
+            return scale  # no code lies above 0 then, whatever the step
+        above = self.limits[1] - self.zero_point
+        reach = torch.exp2(torch.floor(torch.log2(self.highest / above.clamp(min=1))))
+        return torch.where(above > 0, torch.minimum(scale, reach), scale)
 
     def threshold(self) -> Tensor | None:
         return None if self.frozen else self.log_threshold

@@ -2,7 +2,7 @@
 
     x erf-Gelu:   x / sqrt(2) -> Erf -> + 1 -> * x -> / 2
     linear:       MatMul(x, w) -> Add(b)
-    attention:    MatMul(q, k) -> [Add(mask)] -> Softmax -> MatMul(v)
+    attention:    MatMul(q, k) -> [* scale] -> [Add(mask)] -> Softmax -> MatMul(v)
 
 Nothing is fused across a quantizer, so that codes stay what they are.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -135,25 +136,26 @@ def _attention(graph: _Graph, softmax: Step) -> None:
     if axis not in (-1, 3) or last is None or last.inputs[0] != softmax.outputs[0]:
         return
     masked = graph.made_by(softmax.inputs[0], "Add")
-    scores = graph.made_by(softmax.inputs[0], "MatMul")
-    mask = ""
-    if masked is not None:
-        scores = graph.made_by(masked.inputs[0], "MatMul")
-        mask = masked.inputs[1]
-    if scores is None:
+    name, mask = (softmax.inputs[0], "") if masked is None else (masked.inputs[0], masked.inputs[1])
+    scale, scaled = 1.0, graph.made_by(name, "Mul") or graph.made_by(name, "Div")
+    if scaled is not None:
+        factor = graph.number(scaled.inputs[1])
+        if not factor:
+            return
+        scale = factor if scaled.node.op_type == "Mul" else 1 / factor
+        name = scaled.inputs[0]
+    product = graph.made_by(name, "MatMul")
+    if product is None:
         return
-    inner = [scores, softmax] if masked is None else [scores, masked, softmax]
-    inputs = [*scores.inputs, last.inputs[1], *([mask] if mask else [])]
-    graph.replace(last, inner, _attended, inputs)
+    inner = [step for step in (product, scaled, masked, softmax) if step is not None]
+    inputs = [*product.inputs, last.inputs[1], *([mask] if mask else [])]
+    graph.replace(last, inner, partial(_attended, scale), inputs)
 
 
-def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """softmax(q k + mask) v; k has its two last axes as MatMul needs them."""
-    if (
-        q.ndim == k.ndim == v.ndim == 4
-        and q.shape[:2] == k.shape[:2] == v.shape[:2]
-        and (mask is None or mask.ndim >= 2)
-    ):
-        return functional.scaled_dot_product_attention(q, k.transpose(-1, -2), v, mask, scale=1.0)
-    scores = torch.matmul(q, k)
+def _attended(scale: float, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """softmax(scale q k + mask) v; k has its two last axes as MatMul needs them."""
+    is_stack = q.ndim == k.ndim == v.ndim == 4 and q.shape[:2] == k.shape[:2] == v.shape[:2]
+    if is_stack and (mask is None or mask.ndim >= 2):
+        return functional.scaled_dot_product_attention(q, k.transpose(-1, -2), v, mask, scale=scale)
+    scores = torch.matmul(q, k) * scale
     return torch.matmul(torch.softmax(scores if mask is None else scores + mask, -1), v)

@@ -34,6 +34,8 @@ SET_UP = (
     "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/python -m pytest",
 )
 NOT_CODE = {"text", "ini"}
+# What a page needs that is no dependency of the tests.
+NEEDS = {"docs/how-to/pytorch.md": ("torch", "sklearn")}
 
 
 def commands(block: str) -> Iterator[tuple[list[str], int]]:
@@ -86,7 +88,8 @@ def test_readme_runs_as_it_is_printed(exported: Path, tmp_path: Path, monkeypatc
 @pytest.mark.filterwarnings("default::UserWarning", "default::DeprecationWarning")
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "README.md"])
 def test_page_runs_as_it_is_printed(name: str, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("PIL")
+    for module in ("PIL", *NEEDS.get(name, ())):
+        pytest.importorskip(module)
     shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     run_page(name, tmp_path)

@@ -24,6 +24,9 @@ def batch_normalization(attributes: Attributes) -> Function:
     epsilon = attributes.get("epsilon", 1e-5)
 
     def normalized(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        if mean.requires_grad or variance.requires_grad:  # computed from data, where torch keeps no statistics
+            x = (x - _by_channel(mean, x)) * torch.rsqrt(_by_channel(variance, x) + epsilon)
+            return x * _by_channel(scale, x) + _by_channel(bias, x)
         return functional.batch_norm(x, mean, variance, scale, bias, False, 0.0, epsilon)
 
     return normalized

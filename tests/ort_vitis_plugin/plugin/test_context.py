@@ -26,5 +26,5 @@ def test_settings_keep_those_of_a_configuration() -> None:
 
 def test_a_context_is_narrow() -> None:
     assert promised(Configuration) < promised(Context)
-    assert len(promised(Context)) == 18
+    assert len(promised(Context)) == 19
     assert promised(Context).isdisjoint({"ledger", "settings", "catalog", "report", "samples"})

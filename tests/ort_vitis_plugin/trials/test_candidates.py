@@ -1,4 +1,4 @@
-"""What is worth a trial: changes of the best configuration that can act, nodes at which a rule clips, simulated nodes."""
+"""What is worth a trial: changes of the best that can act, nodes at which a rule clips, simulated nodes."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

@@ -107,3 +107,11 @@ def test_under_gradients_values_are_the_same() -> None:
     with torch.no_grad():
         plain = TQT(3, -5)(x)
     assert torch.equal(TQT(3, -5)(x.requires_grad_()).detach(), plain)
+
+
+@pytest.mark.parametrize(("zero_point", "highest"), [(127, 0.0), (0, 0.0), (127, 6.0)])
+def test_a_bound_that_no_code_can_pass_leaves_the_step_alone(zero_point: int, highest: float) -> None:
+    quantizer = TQT(3, zero_point, highest=highest)
+    assert float(quantizer.scale().detach()) == 0.125
+    assert torch.isfinite(quantizer(torch.tensor([-1.0, 1.0]))).all()
+    assert TQT(3, -128, highest=6.0).scale() * 255 <= 6

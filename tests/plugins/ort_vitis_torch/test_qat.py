@@ -143,6 +143,32 @@ def test_norms_that_were_never_trained_train_too() -> None:
     assert not torch.equal(model.pairs[1].running_mean, before)
 
 
+def test_norms_without_factors_follow_their_batches_and_learn_none(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4, affine=False), nn.ReLU(), nn.Conv2d(4, 2, 1))
+    processor = ovt.QatProcessor(plain, digits().images[:8])
+    model = processor.trainable_model()
+    (pair,) = model.pairs
+    before = pair.running_mean.clone()
+    model(digits().images[:64]).square().mean().backward()
+    assert not torch.equal(pair.running_mean, before)
+    assert pair.weight.grad is not None
+    assert pair.gamma.grad is None
+    assert pair.gamma.tolist() == [1] * 4
+    deployable, _ = deployed(processor, model, tmp_path)
+    with torch.no_grad():
+        assert torch.equal(model(digits().unseen), deployable(digits().unseen))
+
+
+def test_norms_that_keep_no_statistics_train(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    norm = nn.BatchNorm2d(4, track_running_stats=False)
+    processor = ovt.QatProcessor(nn.Sequential(nn.Conv2d(1, 4, 3), norm, nn.ReLU()), digits().images[:8])
+    model = processor.trainable_model()
+    model(digits().images[:64]).square().mean().backward()
+    assert all(p.grad is not None for p in model.non_quantizer_parameters() if p.requires_grad)
+
+
 @pytest.mark.parametrize("momentum", [0.1, 0.3])
 def test_a_convolution_with_its_norm_trains_like_the_two(momentum: float) -> None:
     torch.manual_seed(0)
