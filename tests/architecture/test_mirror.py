@@ -14,7 +14,6 @@ MIRROR = TESTS / "ort_vitis_plugin"
 ELSEWHERE = {
     "__main__.py": "ort_vitis_plugin/cli/test_main.py",
     "analysis/placement_forecast.py": "ort_vitis_plugin/pipeline/test_node_placement.py",
-    "analysis/plot.py": "ort_vitis_plugin/cli/test_calibrate.py",
     "calibration/observe/channel_energy.py": "ort_vitis_plugin/calibration/test_channel_squares.py",
     "cli/completion.py": "ort_vitis_plugin/cli/test_verbs.py",
     "cli/configuration.py": "ort_vitis_plugin/cli/test_verbs.py",
