@@ -12,6 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 import ort_vitis_plugin as vitis
+from ort_vitis_plugin.entry.arguments import is_ours, request_from_ort
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import graph, op_types, random_feeds
 
@@ -536,3 +537,47 @@ def test_equalization_stops_where_little_changes() -> None:
     once = scales(CLESteps=1)
     assert scales(CLESteps=-1, CLETotalLayerDiffThreshold=1e9) == once
     assert scales(CLESteps=-1, CLETotalLayerDiffThreshold=1e-6) != once
+
+
+OURS: dict[str, dict[str, Any]] = {
+    "a method of ours": {"calibrate_method": vitis.PowerOfTwoMethod.MinMSE},
+    "a type of ours": {"weight_type": vitis.VitisQuantType.QInt16},
+    "a format of ours": {"quant_format": vitis.VitisQuantFormat.QDQ},
+    "a type of ours in an override": {
+        "extra_options": {"TensorQuantOverrides": {"x": [{"quant_type": vitis.VitisQuantType.QInt16}]}}
+    },
+    "an option of the host": {"extra_options": {"Target": "cpu"}},
+    "an option of a plugin": {"extra_options": {"MinMSEMode": "All"}},
+}
+THEIRS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "no options": {"extra_options": {}},
+    "an option that both know": {"extra_options": {"WeightSymmetric": True}},
+    "overrides of onnxruntime's types": {
+        "extra_options": {"TensorQuantOverrides": {"x": [{"quant_type": vitis.QuantType.QUInt16}]}}
+    },
+    "an option that nobody knows": {"extra_options": {"SomethingElse": 1}},
+    "a key that is no text": {"extra_options": {3: 4}},
+    "options that are none": {"extra_options": [1]},
+}
+
+
+@pytest.mark.parametrize("case", [*OURS, *THEIRS])
+def test_whose_call_it_is(case: str) -> None:
+    """At onnxruntime's door a call is ours that asks for something of ours."""
+    assert is_ours(OURS.get(case, THEIRS.get(case, {}))) == (case in OURS)
+
+
+def test_an_argument_that_nobody_knows_is_refused_as_python_refuses_it() -> None:
+    with pytest.raises(vitis.errors.OptionTypeError, match="unexpected keyword argument 'per_chanel'"):
+        vitis.quantize_static(CNN, None, samples(CNN), per_chanel=True)
+
+
+def test_providers_of_onnxruntimes_door_calibrate() -> None:
+    call = {"model_input": CNN, "model_output": "q.onnx"}
+    found = request_from_ort({**call, "calibration_providers": ["CPUExecutionProvider"]})
+    assert found.given == {"ExecutionProviders": ["CPUExecutionProvider"]}
+    asked = {"ExecutionProviders": ["XExecutionProvider"]}
+    both = request_from_ort({**call, "calibration_providers": [], "extra_options": asked})
+    assert both.given == asked
+    assert request_from_ort(call).given == {}
