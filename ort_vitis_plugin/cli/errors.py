@@ -44,6 +44,7 @@ def errors_verb(out: Output, model: str, quantized: str, top: int, everything: b
     """
     from ort_vitis_plugin.entry.quantize_static import prepared
     from ort_vitis_plugin.measure.layer_errors import layer_errors
+    from ort_vitis_plugin.report.tables import told_decibels
 
     found = said(flags)
     before, after = checked_pair(model, quantized)
@@ -52,7 +53,10 @@ def errors_verb(out: Output, model: str, quantized: str, top: int, everything: b
     out.table(
         "Against float, worst first",
         ("tensor", "made by", "#clipped", "#through", "#alone", "#weights"),
-        ((r.tensor, r.producer, f"{r.clipped:.0%}", *map(_decibels, (r.through, r.alone, r.weights))) for r in rows),
+        (
+            (r.tensor, r.producer, f"{r.clipped:.0%}", *map(told_decibels, (r.through, r.alone, r.weights)))
+            for r in rows
+        ),
         limit=None if everything else top,
     )
     out.print(LEGEND)
@@ -73,7 +77,3 @@ def errors_verb(out: Output, model: str, quantized: str, top: int, everything: b
             for row in listed
         ]
     )
-
-
-def _decibels(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f} dB"

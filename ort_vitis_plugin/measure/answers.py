@@ -11,7 +11,7 @@ import onnxruntime as ort
 
 from ..errors import ModelError, QuantizationError
 from ..graph.subgraphs import all_nodes
-from ..onnx_io.sessions import open_session
+from ..onnx_io.sessions import missing_operator, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from ..data_readers import Feed
+
+
+def loaded(
+    model: ModelProto, which: str, libraries: Iterable[Callable[[ort.SessionOptions], object]]
+) -> ort.InferenceSession:
+    """A session of the ``which`` ("float", "quantized") model.
+
+    Raises:
+        ModelError: onnxruntime does not load it.
+    """
+    try:
+        return open_session(model, libraries)
+    except Exception as error:
+        raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
 
 
 def answer(session: ort.InferenceSession, names: Sequence[str], feed: Feed) -> list[Any]:

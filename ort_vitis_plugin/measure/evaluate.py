@@ -14,8 +14,8 @@ from ..data_readers import adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..foreign import public
 from ..numerics.sqnr import decibels
-from ..onnx_io.sessions import missing_operator, open_session
 from ..plugin.op_functions import with_definitions
+from .answers import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,10 @@ class Comparison:
     """
 
     def __init__(self, model: ModelProto, quantized: ModelProto) -> None:
-        self.sessions = _session(model, "float"), _session(with_definitions(quantized), "quantized")
+        self.sessions = (
+            loaded(model, "float", [custom_ops.register]),
+            loaded(with_definitions(quantized), "quantized", [custom_ops.register]),
+        )
         self.names = [value.name for value in self.sessions[0].get_outputs()]
         missing = set(self.names) - {value.name for value in self.sessions[1].get_outputs()}
         if missing:
@@ -117,13 +120,6 @@ def compare(model: ModelProto, quantized: ModelProto, feeds: Iterable[Feed]) -> 
     if not comparison.seconds[0]:
         raise CalibrationError("there is no sample to compare on")
     return comparison.differences()
-
-
-def _session(model: ModelProto, which: str) -> ort.InferenceSession:
-    try:
-        return open_session(model, [custom_ops.register])
-    except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
 
 
 def _run(session: ort.InferenceSession, names: list[str], feed: Feed) -> list[Any]:

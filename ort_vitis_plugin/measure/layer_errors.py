@@ -25,8 +25,8 @@ from ..foreign import public
 from ..graph import Graph
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
-from ..onnx_io.sessions import missing_operator, open_session
 from ..plugin.op_functions import with_definitions
+from .answers import loaded
 from .weight_errors import WeightedOutput, attach_layers, attach_rounded, rounded_constants
 
 if TYPE_CHECKING:
@@ -289,15 +289,6 @@ def _expose(model: ModelProto, tensors: Iterable[str]) -> None:
             model.graph.output.append(helper.make_empty_tensor_value_info(tensor))
 
 
-def _session(
-    model: ModelProto, libraries: list[Callable[[ort.SessionOptions], object]], which: str
-) -> ort.InferenceSession:
-    try:
-        return open_session(model, libraries)
-    except Exception as error:
-        raise ModelError(f"onnxruntime cannot load the {which} model: {error}{missing_operator(error)}") from error
-
-
 def _by_themselves(floats: Graph, rounded: Mapping[str, NDArray[Any]]) -> dict[str, _Sums]:
     """Constants against what their codes stand for."""
     sums = {tensor: _Sums(0) for tensor in rounded}
@@ -319,7 +310,7 @@ def _run(
     samples: Iterable[Feed],
     libraries: list[Callable[[ort.SessionOptions], object]],
 ) -> dict[str, _Sums]:
-    left, right = _session(probe.model, libraries, "float"), _session(watched, libraries, "quantized")
+    left, right = loaded(probe.model, "float", libraries), loaded(watched, "quantized", libraries)
     tensors = list(probe.ends)
     names = [each for name in tensors for each in (probe.tensors[name], _ALONE + name)]
     outputs = [name for each in probe.weighted for name in (each.wanted, each.found)]

@@ -91,8 +91,8 @@ def verdict_table(report: Findings) -> Table:
     """Decibels against float of each output and each part of one, worst first; in between, what the steps left."""
     judged = report.verdict.judgements
     stages = [stage for stage in STAGES[:-1] if any(stage in each.sqnr for each in judged)]
-    columns = {f"#{stage}": [_decibels(each.sqnr.get(stage)) for each in judged] for stage in stages}
-    columns["#SQNR"] = [_decibels(each.decibels) for each in judged]
+    columns = {f"#{stage}": [told_decibels(each.sqnr.get(stage)) for each in judged] for stage in stages}
+    columns["#SQNR"] = [told_decibels(each.decibels) for each in judged]
     if any(each.agreement is not None for each in judged):
         columns["#same class"] = ["" if each.agreement is None else f"{each.agreement:.0%}" for each in judged]
     if report.objections:
@@ -101,12 +101,13 @@ def verdict_table(report: Findings) -> Table:
     told = {each.name for each in judged}
     for name, value in report.sqnr.items():
         if name not in told:
-            known = {"#SQNR": _decibels(value), "bad because": report.objections.get(name, "")}
+            known = {"#SQNR": told_decibels(value), "bad because": report.objections.get(name, "")}
             rows.append([name, *(known.get(heading, "") for heading in columns)])
     return table("Against float, on random data" if report.random_data else "Against float", ["output", *columns], rows)
 
 
-def _decibels(value: float | None) -> str:
+def told_decibels(value: float | None) -> str:
+    """``12.3 dB``; nothing where nothing was measured."""
     return "" if value is None else f"{value:.1f} dB"
 
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin.errors import ModelError
-from ort_vitis_plugin.measure.answers import answer, float_answers
+from ort_vitis_plugin.measure.answers import answer, float_answers, loaded
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from ort_vitis_plugin.testing import graph
 
@@ -39,3 +39,11 @@ def test_a_model_that_does_not_run_is_a_typed_error() -> None:
     broken.graph.node[0].op_type = "Unheard"
     with pytest.raises(ModelError, match="onnxruntime cannot run the float model"):
         float_answers(broken, [], ["y"], FEEDS)
+
+
+def test_a_model_that_does_not_load_says_which_it_is() -> None:
+    broken = model()
+    broken.graph.node[0].op_type = "Unheard"
+    with pytest.raises(ModelError, match="onnxruntime cannot load the quantized model"):
+        loaded(broken, "quantized", [])
+    assert loaded(model(), "float", []).get_outputs()[0].name == "y"
