@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # 2^-149 is the least float32, 2^127 the largest power: 18 integers of which each takes 2^24 samples.
 LOWEST, WIDTH, PLACES = -149, 16, 18
+AT_ONCE = 32  # samples
 
 
 @dataclass(frozen=True, order=True)
@@ -33,31 +34,32 @@ class ChannelSquares:
 
     def __init__(self, places: NDArray[np.int64] | None = None, count: int = 0) -> None:
         self._places = places
+        self._waiting: list[NDArray[np.float32]] = []  # sums of samples that are not in the integers yet
         self.count = count
 
     def add(self, sums: NDArray[Any], count: int) -> None:
         """Sums of squares [C] of ``count`` values for each channel; what is not finite is left out."""
-        sums = np.asarray(sums, np.float32).ravel()
-        if not count or not np.isfinite(sums).all():
+        row = np.array(sums, np.float32).ravel()
+        if not count or not np.isfinite(row).all() or not self._fits(row.size):
             return
-        mantissa, exponent = np.frexp(sums)
-        whole = np.ldexp(mantissa.astype(np.float64), 24).astype(np.int64)
-        lowest = exponent.astype(np.int64) - 24
-        under = np.maximum(LOWEST - lowest, 0)  # of subnormal numbers, whose last bits are 0
-        whole, lowest = whole >> under, lowest + under
-        place, shift = np.divmod(lowest - LOWEST, WIDTH)
-        fresh = np.zeros((sums.size, PLACES), np.int64)
-        fresh[np.arange(sums.size), place] = whole << shift
-        self._take(fresh, count)
+        self._waiting.append(row)
+        self.count += count
+        if len(self._waiting) == AT_ONCE:
+            self._fold()
 
     def merge(self, other: ChannelSquares) -> None:
         """Take in the sums of other samples."""
-        if other._places is not None:
-            self._take(other._places, other.count)
+        other._fold()
+        self._fold()
+        if other._places is None or not self._fits(len(other._places)):
+            return
+        self._places = other._places.copy() if self._places is None else self._places + other._places
+        self.count += other.count
 
     @property
     def places(self) -> NDArray[np.int64]:
         """The integers [C, 18] of which the sums are made."""
+        self._fold()
         return np.zeros((0, PLACES), np.int64) if self._places is None else self._places
 
     def mean(self) -> NDArray[np.float64]:
@@ -66,11 +68,24 @@ class ChannelSquares:
         total: NDArray[np.float64] = (self.places * powers).sum(axis=1)
         return total / max(self.count, 1)
 
-    def _take(self, places: NDArray[np.int64], count: int) -> None:
-        if self._places is None:
-            self._places = places.copy()
-        elif len(self._places) == len(places):
-            self._places += places
-        else:
-            return  # the number of channels depends on the sample: they are no channels
-        self.count += count
+    def _fits(self, size: int) -> bool:
+        """Whether there are as many channels as before; where the sample decides their number, they are none."""
+        known = self._waiting[0].size if self._waiting else size if self._places is None else len(self._places)
+        return known == size
+
+    def _fold(self) -> None:
+        """Put waiting sums into the integers, many at once."""
+        if not self._waiting:
+            return
+        sums = np.stack(self._waiting)
+        self._waiting = []
+        mantissa, exponent = np.frexp(sums)
+        whole = np.ldexp(mantissa.astype(np.float64), 24).astype(np.int64)
+        lowest = exponent.astype(np.int64) - 24
+        under = np.maximum(LOWEST - lowest, 0)  # of subnormal numbers, whose last bits are 0
+        whole, lowest = whole >> under, lowest + under
+        place, shift = np.divmod(lowest - LOWEST, WIDTH)
+        fresh = np.zeros((*sums.shape, PLACES), np.int64)
+        np.put_along_axis(fresh, place[..., None], (whole << shift)[..., None], axis=2)
+        total = fresh.sum(axis=0)
+        self._places = total if self._places is None else self._places + total

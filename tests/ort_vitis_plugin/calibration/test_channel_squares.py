@@ -41,6 +41,22 @@ def test_sums_are_exact_in_any_order_and_any_parts(rows: list[tuple[float, float
         assert mean == pytest.approx(float(exact), rel=1e-14)
 
 
+@pytest.mark.parametrize("samples", [31, 32, 33, 70])
+def test_samples_that_wait_are_not_lost(samples: int) -> None:
+    rows = np.random.default_rng(samples).lognormal(0, 20, (samples, 3)).astype(np.float32)
+    whole, begun = ChannelSquares(), ChannelSquares()
+    for number, row in enumerate(rows):
+        whole.add(row, 1)
+        begun.add(row, 1)
+        if number == 5:
+            begun = ChannelSquares(begun.places, begun.count)  # as from a file
+    whole.add(np.ones(4, np.float32), 1)  # another number of channels
+    np.testing.assert_array_equal(whole.places, begun.places)
+    assert whole.count == begun.count == samples
+    exact = [float(sum(map(Fraction, map(float, column)), Fraction()) / samples) for column in rows.T]
+    np.testing.assert_allclose(whole.mean(), exact, rtol=1e-14)
+
+
 def test_samples_that_are_not_finite_or_empty_are_left_out() -> None:
     squares = ChannelSquares()
     squares.add(np.array([1.0, np.inf]), 4)

@@ -208,3 +208,27 @@ def test_an_output_computed_twice_is_an_error(graph: Build) -> None:
     model.graph.node[1].output[0] = "h"
     with pytest.raises(ModelError, match="computes 'h' twice"):
         Graph(model)
+
+
+EDITS: dict[str, Callable[[Graph], object]] = {
+    "add": lambda edited: edited.make("Abs", ["x"], ["new"]),
+    "remove": lambda edited: edited.remove(next(iter(edited))),
+    "set_inputs": lambda edited: edited.set_inputs(next(iter(edited)), ["z"]),
+    "set_outputs": lambda edited: edited.set_outputs(next(iter(edited)), ["other"]),
+    "replace_uses": lambda edited: edited.replace_uses("a", "x"),
+    "rename_tensor": lambda edited: edited.rename_tensor("a", "new"),
+    "redirect": lambda edited: edited.redirect(list(edited)[1], "a", "x"),
+    "reload": lambda edited: edited.reload(edited.write_back()),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("text", [CHAIN, BODY], ids=["chain", "bodies"])
+def test_the_order_follows_every_edit(graph: Build, text: str, edit: str) -> None:
+    edited = Graph(graph(text))
+    edited.sorted().clear()  # a list of the caller's own
+    EDITS[edit](edited)
+    remembered = [node.name for node in edited.sorted()]
+    edited._order = None
+    assert [node.name for node in edited.sorted()] == remembered
+    assert sorted(map(id, edited.sorted())) == sorted(edited.nodes)

@@ -190,3 +190,11 @@ def test_types_by_the_names_that_plugins_declare(
 def test_a_type_itself_needs_no_declaration(plugins: pluggy.PluginManager) -> None:
     mine = QType("QInt8", TensorProto.INT8, 6, -32, 31)
     assert Catalog(plugins).qtype(mine) is mine
+
+
+def test_a_list_of_declarations_is_the_callers_own(plugins: pluggy.PluginManager) -> None:
+    known = Catalog(plugins)
+    names = [target.name for target in known.all(Target)]
+    known.all(Target).clear()
+    assert [target.name for target in known.all(Target)] == names
+    assert names
