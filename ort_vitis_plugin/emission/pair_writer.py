@@ -242,9 +242,12 @@ class PairWriter:
     def store(self, name: str, codes: NDArray[Any], kind: QType) -> str:
         """An initializer of the type's own element type (four-bit codes are packed); ``codes`` have its shape."""
         name = self.graph.unique(name)
-        values = codes.astype(storage_dtype(kind))
-        whole = helper.make_tensor(name, kind.element_type, values.shape, values.tobytes(), raw=True)
-        self.graph.put_initializer(whole if kind.bits >= 8 else _packed(name, kind, codes))
+        if kind.bits < 8:
+            tensor = _packed(name, kind, codes)
+        else:
+            raw = codes.astype(storage_dtype(kind)).tobytes()
+            tensor = helper.make_tensor(name, kind.element_type, codes.shape, raw, raw=True)
+        self.graph.put_initializer(tensor)
         return name
 
     # ------------------------------------------------------------------ nodes
