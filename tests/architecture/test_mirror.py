@@ -57,7 +57,6 @@ ELSEWHERE = {
     "options/host_options.py": "ort_vitis_plugin/entry/test_client_defaults.py",
     "pipeline/calibrate.py": "kinds/test_calibration_data.py",
     "pipeline/calibrater_feed.py": "ort_vitis_plugin/plugin/test_methods.py",
-    "pipeline/held_out.py": "ort_vitis_plugin/pipeline/test_recipe.py",
     "pipeline/subgraphs/names.py": "ort_vitis_plugin/pipeline/subgraphs/test_quantize.py",
     "pipeline/unknown_types.py": "kinds/test_ort_options.py",
     "pipeline/written_plan.py": "plugins/ort_vitis_finetune/test_finetune_plan.py",
