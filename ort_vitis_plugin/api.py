@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
-    from .pipeline.held_out import Judged, judged
+    from .pipeline.held_out import Judged, judged_plan
     from .pipeline.written_plan import written
 
 __all__ = [
@@ -192,7 +192,7 @@ __all__ = [
     "inverse_of",
     "is_closed",
     "is_divisor",
-    "judged",
+    "judged_plan",
     "largest",
     "least",
     "leave_float",
@@ -240,7 +240,7 @@ _LATER = {
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
     "forecast": "analysis.placement_forecast",
-    "judged": "pipeline.held_out",
+    "judged_plan": "pipeline.held_out",
     "observe": "pipeline.callable_stages",
     "plan": "pipeline.callable_stages",
     "prepare": "pipeline.callable_stages",

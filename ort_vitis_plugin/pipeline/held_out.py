@@ -134,7 +134,7 @@ def held_out(call: Call, float_graph: Graph, samples: int) -> HeldOut | None:
     return judge
 
 
-def judged(plan: Plan, float_graph: Graph, context: Context) -> Judged | None:
+def judged_plan(plan: Plan, float_graph: Graph, context: Context) -> Judged | None:
     """The plan as it is now, judged by samples held out: by what is known of it, if nobody changed it since.
 
     None where there are too few samples to hold some out, or they cannot be read again.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Correction, ModelError, Option, judged, picked, spread
+from ort_vitis_plugin.api import Correction, ModelError, Option, judged_plan, picked, spread
 
 from .candidates import KEEP, ONLY_BIAS
 from .fast_finetune import KEY as FINE_TUNING
@@ -43,7 +43,7 @@ def correct_biases(
     asked = fallback or context.options.given(KEY)
     most = MOST if asked else min(max(known // SHARE, FEWEST), MOST_UNASKED)
     try:
-        now = judged(plan, float_graph, context)
+        now = judged_plan(plan, float_graph, context)
         feeds = [] if now is None else picked(samples, spread(known, most, now.judge.numbers))
         if now is None or len(feeds) < FEWEST:
             if asked:
