@@ -39,6 +39,7 @@ REGIONS = 6  # at most, in the first cut
 SINGLES = 8
 FEW = 2  # samples that tell which simulated nodes count
 SHARES = 3  # halvings
+FEW_NODES = 3  # beyond, the worst alone is worth a trial too
 
 
 class Candidate(NamedTuple):
@@ -57,7 +58,7 @@ def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 
 def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """The nodes at which a hardware rule made a tensor clip, left float: rule by rule, then the worst node alone."""
+    """The nodes at which a hardware rule made a tensor clip, left float: rule by rule, and the worst of many alone."""
     report, settings = bench.report(best), _settings(best)
     clipped = {move.tensor: set(move.rules) for move in report.moves if move.after > move.before}
     stories = report.tensors
@@ -72,7 +73,7 @@ def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
         if errors:
             names = sorted(errors, key=lambda name: -errors[name])
             yield Candidate(f"{', '.join(names)} float, clipped by {rule.key}", {"nodes_to_exclude": names})
-            if len(names) > 1:
+            if len(names) > FEW_NODES:
                 yield Candidate(f"{names[0]} float, clipped by {rule.key}", {"nodes_to_exclude": names[:1]})
 
 

@@ -75,7 +75,6 @@ ELSEWHERE = {
     "selection/requested_nodes.py": "ort_vitis_plugin/entry/test_arguments.py",
     "trials/bench.py": "ort_vitis_plugin/trials/test_tune.py",
     "trials/budget.py": "ort_vitis_plugin/trials/test_tune.py",
-    "trials/candidates.py": "ort_vitis_plugin/trials/test_tune.py",
     "trials/mixed_types.py": "ort_vitis_plugin/trials/test_tune.py",
     "trials/scores.py": "ort_vitis_plugin/trials/test_tune.py",
     "trials/trial.py": "ort_vitis_plugin/trials/test_tune.py",
