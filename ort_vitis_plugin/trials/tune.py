@@ -23,6 +23,7 @@ from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .candidates import (
+    asked_corrections,
     corrections,
     end_nodes,
     halves,
@@ -243,10 +244,9 @@ class _Search:
         if best is None or not is_plain(best.configuration) or is_plain(first.configuration):
             return
         self.limit.kept = 0.0
-        if best.what != ALONE and not self.is_over:
-            corrected = changed_keywords(best.configuration, {OPTIONS: {"Recipe": "auto"}})
-            row = self._attempt("with the recipe", corrected)
-            self._take_best([] if row is None else [row])
+        corrected = asked_corrections(best.configuration)
+        if best.what != ALONE and corrected is not None:
+            self._take_best(self._try_all([corrected]))
         if not self.reaches(self.best) and _score(first) > _score(self.best):
             self.best = first
 
