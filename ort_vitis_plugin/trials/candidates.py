@@ -37,8 +37,9 @@ ACTIVATIONS = ("QUInt8", "QInt8", "QInt16")
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 REGIONS = 6  # at most, in the first cut
 SINGLES = 8
-FEW = 2  # samples that tell which simulated nodes count
-SHARES = 3  # halvings
+FEW = 1  # samples that tell which simulated nodes count: each is run once per node
+SHARES = 2  # as many as may be, and half of them
+FEW_NODES = 3  # beyond, the worst alone is worth a trial too
 
 
 class Candidate(NamedTuple):
@@ -57,7 +58,7 @@ def steps(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 
 
 def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """The nodes at which a hardware rule made a tensor clip, left float: rule by rule, then the worst node alone."""
+    """The nodes at which a hardware rule made a tensor clip, left float: rule by rule, and the worst of many alone."""
     report, settings = bench.report(best), _settings(best)
     clipped = {move.tensor: set(move.rules) for move in report.moves if move.after > move.before}
     stories = report.tensors
@@ -72,13 +73,13 @@ def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
         if errors:
             names = sorted(errors, key=lambda name: -errors[name])
             yield Candidate(f"{', '.join(names)} float, clipped by {rule.key}", {"nodes_to_exclude": names})
-            if len(names) > 1:
+            if len(names) > FEW_NODES:
                 yield Candidate(f"{names[0]} float, clipped by {rule.key}", {"nodes_to_exclude": names[:1]})
 
 
 def simulated_shares(bench: Bench, best: Configuration, most: int) -> Iterator[Candidate]:
     """Of the nodes that the device computes otherwise, those that take the outputs farthest off: at most so many, or
-    half of them, or a quarter."""
+    half of them."""
     order = restored_first(
         bench.reference(best), bench.simulated(best), bench.split.judging[:FEW], bench.judge.libraries
     )
@@ -102,6 +103,17 @@ def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     for size in {1, len(keys)} - {0}:
         for chosen in combinations(keys, size):
             yield Candidate(" and ".join(chosen), {OPTIONS: dict.fromkeys(chosen, True)})
+
+
+def asked_corrections(best: Configuration) -> Candidate | None:
+    """The recipe's corrections, asked for by name: so they take more samples than the recipe gives them."""
+    settings = _settings(best)
+    keys = [
+        each.option.key
+        for each in settings.catalog.corrections(settings.lineage)
+        if each.in_recipe and each.option is not None and settings.switched_on(each.option)
+    ]
+    return Candidate(" and ".join(keys), {OPTIONS: dict.fromkeys(keys, True)}) if keys else None
 
 
 def ranges(bench: Bench, best: Configuration) -> Iterator[Candidate]:

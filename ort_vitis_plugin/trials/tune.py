@@ -23,6 +23,7 @@ from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .candidates import (
+    asked_corrections,
     corrections,
     end_nodes,
     halves,
@@ -60,6 +61,7 @@ ANY = 1e-6
 ENOUGH = 0.5  # of the best gain in a phase: then fewer nodes off the device count more
 QUIET = {OPTIONS: {"Attribution": False}}  # the search has tried what there is to try
 PLAIN = {OPTIONS: {"Recipe": "plain"}}
+ALONE = "the method alone"
 DECIBELS_OF_TYPES = 30.0  # the goal of mixed types where none is given
 
 
@@ -231,21 +233,22 @@ class _Search:
         first = self.best
         if self.is_over or is_plain(first.configuration):
             return
-        row = self._attempt("the method alone", changed_keywords(first.configuration, PLAIN))
+        row = self._attempt(ALONE, changed_keywords(first.configuration, PLAIN))
         if row is not None and row.score not in (None, first.score) and row.on_device >= self._least:
             self.best = row
             self.limit.kept = first.seconds
 
     def conclude(self) -> None:
         """The best is what it is with the corrections of the first configuration, or without, or that configuration."""
+        first, best = self.rows[0], self.best
+        if best is None or not is_plain(best.configuration) or is_plain(first.configuration):
+            return
         self.limit.kept = 0.0
-        first = self.rows[0]
-        if self.best is not None and is_plain(self.best.configuration) and not is_plain(first.configuration):
-            if not self.is_over:
-                corrected = changed_keywords(self.best.configuration, {OPTIONS: {"Recipe": "auto"}})
-                self._take_best([row for row in [self._attempt("with the recipe", corrected)] if row is not None])
-            if not self.reaches(self.best) and (first.score or 0.0) > (self.best.score or 0.0):
-                self.best = first
+        corrected = asked_corrections(best.configuration)
+        if best.what != ALONE and corrected is not None:
+            self._take_best(self._try_all([corrected]))
+        if not self.reaches(self.best) and _score(first) > _score(self.best):
+            self.best = first
 
     def _simulated(self, bench: Bench, configuration: Configuration) -> Iterator[Candidate]:
         assert self.best is not None
@@ -390,6 +393,10 @@ class _Search:
         self._keys.add(row.key)
         self.rows.append(row)
         return row
+
+
+def _score(trial: Trial | None) -> float:
+    return -math.inf if trial is None or trial.score is None else trial.score
 
 
 def _listed(value: object) -> list[str]:

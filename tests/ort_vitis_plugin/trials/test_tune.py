@@ -120,6 +120,19 @@ def test_a_search_that_was_broken_off_keeps_the_best_and_goes_on(
     assert len(rows) == 1 + len(tuned.trials)
 
 
+def test_where_corrections_helped_and_no_time_is_left_the_first_configuration_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def takes_long(self: Bench, what: str, configuration: Any, first: Trial | None = None) -> Trial:
+        corrects = configuration["extra_options"].get("Recipe") != "plain"
+        return Trial(what, configuration, 2.0 if corrects else 1.0, on_device=5, seconds=1e6)
+
+    monkeypatch.setattr(Bench, "tried", takes_long)
+    tuned = tune(detector(), feeds(4), budget="1m")
+    assert [row.what for row in tuned.trials] == ["as asked for", "the method alone"]
+    assert tuned.best.what == "as asked for"
+
+
 def test_as_few_tensors_as_the_goal_needs_get_a_wider_type() -> None:
     options = {"UseQDQContribOps": True}
     quiet = {"target": "cpu", "budget": "2m", "extra_options": options}
