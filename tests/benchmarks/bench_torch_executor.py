@@ -1,9 +1,9 @@
 """The torch executor beside the modules it runs: python tests/benchmarks/bench_torch_executor.py [--calibration]
 
-The families of torchvision's classifiers, with random weights and built here (torchvision need not be there): the largest
-difference relative to the largest output, and the time in shares of the module's own, on one thread. Exits with 1 where
-a difference is above 1e-4 or a share above 1.3. ``--calibration`` measures what calibration through torch costs in shares
-of the ONNX flow's, at most 1.3 too.
+The families of torchvision's classifiers, with random weights and built here (torchvision need not be there): the
+largest difference relative to the largest output, and the time in shares of the module's own, on one thread. Exits with
+1 where a difference is above 1e-4 or a share above 1.3. ``--calibration`` measures what calibration through torch costs
+in shares of the ONNX flow's, at most 1.3 too.
 """
 # SPDX-License-Identifier: MIT
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
@@ -45,6 +46,59 @@ acc1_gen, acc5_gen, loss_gen = evaluate(quant_model, val_loader, loss_fn)
 quantizer.export_quant_config()
 quantizer.export_onnx_model()
 """
+
+FAST_FINE_TUNING = """
+# fast finetune model or load finetuned parameter before test
+
+if fast_finetune == True:
+    ft_loader, _ = load_data(
+               subset_len=5120,
+               train=False,
+               batch_size=batch_size,
+               sample_method='random',
+               data_dir=args.data_dir,
+               model_name=model_name)
+
+if quant_mode == 'calib':
+    quantizer.fast_finetune(evaluate, (quant_model, ft_loader, loss_fn))
+elif quant_mode == 'test':
+    quantizer.load_ft_param()
+"""
+
+PARTIAL = """
+from pytorch_nndct.nn import QuantStub, DeQuantStub
+
+class WholeModule(torch.nn.module):
+   def __init__(self,...):
+      self.subm0 = ...
+      self.subm1 = ...
+      self.subm2 = ...
+
+      # define QuantStub/DeQuantStub submodules
+      self.quant = QuantStub()
+      self.dequant = DeQuantStub()
+
+   def forward(self, input):
+       input = self.quant(input) # begin of part to be quantized
+       output0 = self.subm0(input)
+       output0 = self.dequant(output0) # end of part to be quantized
+
+       output1 = self.subm1(output0)
+
+       output1 = self.quant(output1) # begin of part to be quantized
+       output2 = self.subm2(output1)
+       output2 = self.dequant(output2) # end of part to be quantized
+"""
+
+# What is printed there is no Python, leaves its parts out, and returns nothing.
+COMPLETED = {
+    "torch.nn.module": "torch.nn.Module",
+    "(self,...)": "(self)",
+    "self.subm0 = ...": "super().__init__(); self.subm0 = torch.nn.Conv2d(1, 2, 1)",
+    "self.subm1 = ...": "self.subm1 = torch.nn.Conv2d(2, 2, 1)",
+    "self.subm2 = ...": "self.subm2 = torch.nn.Conv2d(2, 2, 1)",
+    "output2 = self.dequant(output2)": "return self.dequant(output2)",
+}
 
 HARDWARE_AWARE = """
 quantizer = torch_quantizer(quant_mode=quant_mode,
@@ -108,10 +162,29 @@ def test_post_training_runs_as_printed_in_both_modes() -> None:
 
 @pytest.mark.slow
 def test_fast_fine_tuning_runs_as_printed() -> None:
+    start, _, rest = POST_TRAINING.partition("# fast finetune")
+    end = rest[rest.index("acc1_gen") :]
     for mode in ("calib", "test"):
         scope = names(quant_mode=mode, fast_finetune=True)
-        exec(IMPORTS + POST_TRAINING, scope)
+        for block in (IMPORTS, start, FAST_FINE_TUNING, end):
+            exec(block, scope)
     assert accuracy(scope["quant_model"]) >= accuracy(trained(ResNetS)) - 0.5
+
+
+def test_partial_quantization_quantizes_what_the_printed_stubs_enclose() -> None:
+    block = PARTIAL
+    for printed, completed in COMPLETED.items():
+        assert printed in block
+        block = block.replace(printed, completed)
+    scope = names()
+    exec(IMPORTS + block, scope)
+    quantizer = scope["torch_quantizer"]("calib", scope["WholeModule"](), digits().images[:4])
+    for batch in scope["val_loader"]:
+        quantizer.quant_model(batch)
+    graph = onnx.load(quantizer.export_onnx_model()).graph
+    makers = {name: node.op_type for node in graph.node for name in node.output}
+    convolutions = [node for node in graph.node if node.op_type == "Conv"]
+    assert [makers.get(node.input[1]) for node in convolutions] == ["DequantizeLinear", None, "DequantizeLinear"]
 
 
 def test_hardware_aware_quantization_runs_as_printed() -> None:
