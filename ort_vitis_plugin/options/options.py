@@ -54,7 +54,7 @@ class Option:
             raise OptionTypeError(
                 f"option {self.key} takes {self.type_name}, not {value!r} ({type(value).__name__}): {self.doc}"
             )
-        if isinstance(value, numbers.Real) and not -math.inf < value < math.inf:
+        if isinstance(value, numbers.Real) and (value != value or value in (math.inf, -math.inf)):
             raise OptionError(f"option {self.key} takes a finite number, not {value!r}: {self.doc}")
         if self.check is not None and not self.check(value):
             raise OptionError(f"option {self.key} does not accept {value!r}: {self.doc}")
