@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import types
 import typing
@@ -47,12 +48,14 @@ class Option:
 
         Raises:
             OptionTypeError: the value has another type.
-            OptionError: it is none of those that the option takes.
+            OptionError: it is none of those that the option takes; no option takes NaN or an infinite number.
         """
         if not conforms(value, self.type):
             raise OptionTypeError(
                 f"option {self.key} takes {self.type_name}, not {value!r} ({type(value).__name__}): {self.doc}"
             )
+        if isinstance(value, numbers.Real) and (value != value or value in (math.inf, -math.inf)):
+            raise OptionError(f"option {self.key} takes a finite number, not {value!r}: {self.doc}")
         if self.check is not None and not self.check(value):
             raise OptionError(f"option {self.key} does not accept {value!r}: {self.doc}")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import difflib
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from cosmic_ray.plugins import get_operator, operator_names
 from .rooms import ROOMS, ROOT
 
 Position = tuple[int, int]  # line from 1, column from 0
+STAR = re.compile(r"\*{1,2}(,|[a-z_]+[,)])")  # of parameters and of what is unpacked: no product
+SAME = ("_Eq_Is", "_Is_Eq", "_NotEq_IsNot", "_IsNot_NotEq")  # None, members and short texts are one object each
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,9 @@ def sites(room: str, file: str) -> Iterator[list[Mutant]]:
     for name, operator in _operators():
         places = (place for node in nodes for place in operator.mutation_positions(node))
         for occurrence, (start, stop) in enumerate(places):
-            at = (start[0], start[1] + 1) if source.splitlines()[start[0] - 1][start[1] :].startswith("@") else start
-            if not any(begin <= at <= end for begin, end in hidden):
+            text = source.splitlines()[start[0] - 1][start[1] :]
+            at = (start[0], start[1] + 1) if text.startswith("@") else start
+            if not (any(begin <= at <= end for begin, end in hidden) or STAR.match(text) or name.endswith(SAME)):
                 mutant = Mutant(room, file, name, occurrence, range(start[0], stop[0] + 1))
                 found[start, name.split("_")[0]].append(mutant)
     yield from (found[key] for key in sorted(found))

@@ -156,3 +156,14 @@ def test_a_compiler_finds_parameters_by_the_tensor_of_their_pair(configuration: 
     behind = next(node for node in found.graph.node if pool.output[0] in node.input)
     assert written[before.input[1]] == written[behind.input[1]]
     assert behind.input[1] == ("y_scale" if own else before.input[1])
+
+
+def test_scales_of_half_floats_are_half_floats() -> None:
+    """A native pair computes in the type of its scale."""
+    text = "t (float16[1, 4] x) => (float16[1, 4] y) { y = MatMul(x, w) }"
+    source = graph(text, 19, {"w": np.eye(4, dtype=np.float16)})
+    feeds = [{"x": np.float16([[0.5, -1, 0.25, 1]])}]
+    result = quantize_static(source, None, feeds, calibrate_method=CalibrationMethod.MinMax).model
+    kinds = {tensor.data_type for tensor in result.graph.initializer if tensor.name.endswith("_scale")}
+    assert kinds == {TensorProto.FLOAT16}
+    assert run_model(result, feeds[0])["y"].dtype == np.float16

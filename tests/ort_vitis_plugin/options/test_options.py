@@ -11,6 +11,7 @@ import pytest
 
 from ort_vitis_plugin.errors import OptionError, OptionTypeError, UnknownOptionError
 from ort_vitis_plugin.options.options import Option, OptionGroup, Options, OptionWarning, conforms, option, parse
+from ort_vitis_plugin.plugin.catalog import shared_catalog
 
 
 class Cheese(OptionGroup):
@@ -190,3 +191,24 @@ def test_command_line_values_are_read_by_type() -> None:
 def test_keys_are_text() -> None:
     with pytest.raises(OptionError, match="the key 3; names of options are text"):
         parse({}, {3: True})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), np.float32("nan"), np.float64("inf")])
+def test_no_option_takes_a_number_that_is_none(value: object) -> None:
+    for declared in (
+        Option("A", float, 0.5, "A."),
+        Option("B", float | None, None, "B."),
+        Option("C", Any, None, "C."),
+    ):
+        with pytest.raises(OptionError, match="takes a finite number"):
+            declared.validate(value)
+    for finite in (0.0, -1.5, 10**400, np.float32(2), "inf", None):
+        Option("C", Any, None, "C.").validate(finite)
+
+
+def test_no_declared_option_of_a_float_takes_nan() -> None:
+    floats = [known for known in shared_catalog().options.values() if known.type in (float, float | None)]
+    assert len(floats) > 3
+    for known in floats:
+        with pytest.raises(OptionError):
+            known.validate(float("nan"))

@@ -17,7 +17,9 @@ from ort_vitis_plugin.api import hookimpl
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.plan import Plan, Role
+from ort_vitis_plugin.plan.error_curve import ErrorCurve
 from ort_vitis_plugin.plugin.manager import new_manager
+from ort_vitis_plugin.sketch import Sketch
 from tests.models import networks
 from tests.models.distributions import DISTRIBUTIONS, data
 
@@ -134,3 +136,23 @@ def test_every_tensor_of_trained_networks(name: str, kind: Any) -> None:
     assert len(values) >= 6
     for tensor, parts in values.items():
         check(np.concatenate(parts), kind, watch.positions[tensor], tensor)
+
+
+def test_errors_are_relative_to_the_energy_of_the_tensor() -> None:
+    values = np.random.default_rng(0).normal(size=500).astype(np.float32)
+    sketch, kind = Sketch(), host_qtype(QuantType.QInt8)
+    sketch.add(values)
+    curve = ErrorCurve(sketch, kind, kind.limits(), True)
+    for position in (0, 3, 5, 12):
+        step = 2.0**-position
+        rounded = np.clip(np.rint(values / step), -128, 127) * step
+        squared = float(((values - rounded.astype(np.float64)) ** 2).sum())
+        assert curve.squared_error(position) == pytest.approx(squared, rel=1e-4)
+        assert curve.error(position) == pytest.approx(squared / float((values.astype(np.float64) ** 2).sum()), rel=1e-4)
+
+
+def test_what_is_zero_has_no_error() -> None:
+    sketch, kind = Sketch(), host_qtype(QuantType.QInt8)
+    sketch.add(np.zeros(3, np.float32))
+    curve = ErrorCurve(sketch, kind, kind.limits(), True)
+    assert [curve.error(position) for position in (0, 7, 20)] == [0.0, 0.0, 0.0]

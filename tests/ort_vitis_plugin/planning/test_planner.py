@@ -122,3 +122,19 @@ def test_what_is_never_negative_starts_at_the_lowest_code(end: str, zero: int) -
     )
     assert parameters(result.model, "r")[1] == zero
     assert parameters(result.model, "x")[1] == 128
+
+
+def test_a_format_of_scales_is_put_on_every_scale_but_those_that_follow() -> None:
+    """Int16Scale: M / 2^N with 16 bits of M; the scale of a bias stays the product of the two that it follows."""
+
+    def halves(scale: float) -> bool:
+        return scale * 2.0**15 == round(scale * 2.0**15)
+
+    plain, held = (quantized(extra_options={"Int16Scale": flag}).model for flag in (False, True))
+    for name in ("x", "w", "r", "w2"):
+        assert not halves(float(parameters(plain, name)[0]))
+        assert halves(float(parameters(held, name)[0]))
+        assert parameters(held, name)[0] == pytest.approx(parameters(plain, name)[0], abs=2.0**-16)
+    bias = next(tensor for tensor in held.graph.initializer if tensor.name == "b_quantized_scale")
+    product = np.float32(parameters(held, "x")[0]) * np.float32(parameters(held, "w")[0])
+    assert numpy_helper.to_array(bias).item() == product

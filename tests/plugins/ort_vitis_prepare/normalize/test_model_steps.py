@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+import ort_vitis_prepare.normalize.raise_opset as steps
 from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.testing import assert_same_outputs, graph, op_types, random_feeds, run_model
 from ort_vitis_prepare.normalize.inline_functions import inline_functions
@@ -158,3 +159,29 @@ def test_functions_are_inlined() -> None:
 def test_nothing_to_inline() -> None:
     source = graph("t (float[2, 3] x) => (float[2, 3] y) { y = Relu(x) }")
     assert inline_functions(source) is source
+
+
+@pytest.mark.parametrize(
+    ("opset", "op_type", "has"),
+    [
+        (steps.MINIMUM_OPSET, "QuantizeLinear", lambda schema: True),
+        (steps.PREFERRED_OPSET, "Clip", lambda schema: len(schema.inputs) == 3),
+        (steps.PER_CHANNEL_OPSET, "QuantizeLinear", lambda schema: "axis" in schema.attributes),
+        (steps.FLOAT16_OPSET, "QuantizeLinear", lambda schema: "tensor(float16)" in types(schema)),
+        (steps.WIDE_OPSET, "QuantizeLinear", lambda schema: "tensor(int16)" in types(schema)),
+        (steps.WIDE_OPSET, "QuantizeLinear", lambda schema: "tensor(int4)" in types(schema)),
+        (steps.BLOCKS_OPSET, "QuantizeLinear", lambda schema: "block_size" in schema.attributes),
+    ],
+)
+def test_opsets_are_the_first_that_have_what_is_needed(opset: int, op_type: str, has: Any) -> None:
+    assert has(onnx.defs.get_schema(op_type, opset))
+    try:
+        before = onnx.defs.get_schema(op_type, opset - 1)
+    except onnx.defs.SchemaError:
+        return
+    assert not has(before)
+
+
+def types(schema: Any) -> set[str]:
+    """All types that any input or output of an operator may have."""
+    return {kind for constraint in schema.type_constraints for kind in constraint.allowed_type_strs}
