@@ -140,7 +140,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "attributes", "message"), BAD, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("function", "attributes", "message"), BAD, ids=[message[:40] for _, _, message in BAD])
 def test_bad_attributes(function: Any, attributes: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message.replace("\\\\", "\\")):
         function(np.ones((2, 3), np.float32), **attributes)
