@@ -15,7 +15,7 @@ from .tables import BLOCKS, Block, bundled_catalog
 _TABLES = {
     "docs/how-to/plugin.md": ("example", "example-package"),
     "docs/reference/manual.md": ("manual",),
-    "docs/reference/methods.md": ("formats", "types", "methods"),
+    "docs/reference/methods.md": ("formats", "types", "methods", "roundings"),
     "docs/reference/options.md": ("options",),
     "docs/reference/plugin_api.md": ("hooks",),
     "docs/reference/presets.md": ("presets", "targets"),

@@ -26,6 +26,7 @@ from ..plugin.decorators import documentation
 from ..plugin.entries import full_name
 from ..plugin.manager import new_manager
 from ..plugin.methods import Method
+from ..plugin.rounding import WeightRounding
 from .manual import rows
 
 # Writes the Markdown of one block, from what is declared and from the checkout.
@@ -125,6 +126,14 @@ def method_table(catalog: Catalog, root: Path) -> str:
     )
 
 
+def rounding_table(catalog: Catalog, root: Path) -> str:
+    """Algorithms of FastFinetune that plugins bring, with the keys that each reads."""
+    return markdown(
+        ("algorithm", "what it does", "parameters"),
+        ((_code(each.key), each.doc, _settings(each.parameters)) for each in catalog.all(WeightRounding)),
+    )
+
+
 def target_table(catalog: Catalog, root: Path) -> str:
     """Devices, with what each sets where the call leaves it alone."""
     return markdown(
@@ -192,6 +201,7 @@ BLOCKS: dict[str, Block] = {
     "formats": format_table,
     "types": type_table,
     "methods": method_table,
+    "roundings": rounding_table,
     "options": option_table,
     "transforms": transform_table,
     "rules": rule_table,

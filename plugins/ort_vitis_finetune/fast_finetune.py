@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 KEY = "FastFinetune"
+ALGORITHM = "OptimAlgorithm"
 ALGORITHMS = {"hessian": HESSIAN, "bias": ONLY_BIAS}
 WITH_TORCH = ("adaround", "adaquant")
 
@@ -117,12 +118,12 @@ def fast_finetune(options: Mapping[str, Any], roundings: Sequence[WeightRounding
         OptionError: a key is unknown, or has a value that cannot be.
     """
     known = {each.key.lower(): each for each in roundings}
-    algorithm = _algorithm(options.get("OptimAlgorithm", "hessian"), known)
+    algorithm = _algorithm(options.get(ALGORITHM, "hessian"), known)
     rounding = known.get(algorithm)
     parameters = dict(rounding.parameters) if rounding is not None else {}
     found, settings = FastFinetune(algorithm, rounding=rounding), FinetuneSettings()
     for key, value in options.items():
-        if key == "OptimAlgorithm":
+        if key == ALGORITHM:
             continue
         if key == "DataSize":
             found = replace(found, samples=None if value is None else _whole(key, value, 1))
@@ -153,7 +154,7 @@ def fast_finetune(options: Mapping[str, Any], roundings: Sequence[WeightRounding
 
 
 KEYS = (
-    *("OptimAlgorithm", "DataSize", "ResultFile", "FixedSeed", "HeldOut"),
+    *(ALGORITHM, "DataSize", "ResultFile", "FixedSeed", "HeldOut"),
     *("Columns", "MemoryLimit", "WidestLayer", "WeightBits", "KeepOnInterrupt"),
 )
 

@@ -159,7 +159,8 @@ def _by_them(arguments: dict[str, Any]) -> ModelProto:
 
 
 def _by_us(arguments: dict[str, Any]) -> ModelProto:
-    options = {**arguments["extra_options"], "AvoidSaturation": False}  # whatever this CPU can do
+    # Whatever this CPU can do, and what the option does alone.
+    options = {**arguments["extra_options"], "AvoidSaturation": False, "Recipe": "plain"}
     return vitis.quantize_static(MODEL, None, Reader(), **{**arguments, "extra_options": options}).model
 
 

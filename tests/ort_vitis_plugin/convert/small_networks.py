@@ -92,7 +92,7 @@ def check_twin(model: ModelProto, samples: list[Mapping[str, NDArray[Any]]], *, 
     assert model.SerializeToString(deterministic=True) == before
     onnx.checker.check_model(twin.model, full_check=True)
     original = session(model, UNOPTIMIZED)
-    optimized = original if steady else session(model, FULL)
+    optimized = original if steady else session(model, FULL, twin.session_options())
     twins = [session(twin.model, level, twin.session_options()) for level in LEVELS]
     assert [value.name for value in twins[1].get_inputs()] == [value.name for value in original.get_inputs()]
     for sample in samples:
