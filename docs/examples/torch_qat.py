@@ -18,7 +18,7 @@ from ort_vitis_torch import QatProcessor
 def main(arguments: list[str] | None = None) -> float:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bitwidth", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--output_dir", default="qat_result")
     options = parser.parse_args(arguments)
 
@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> float:
             {"params": quantized.non_quantizer_parameters(), "lr": 1e-3},
         ]
     )
+    steps = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
     quantized.train()
     for epoch in range(options.epochs):
         if epoch == options.epochs - 1:
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> float:
             optimizer.zero_grad()
             functional.cross_entropy(quantized(images[picked]), labels[picked]).backward()
             optimizer.step()
+        steps.step()
 
     deployable = processor.to_deployable(quantized.eval(), options.output_dir)
     accuracy = evaluate(deployable, images[1200:], labels[1200:])

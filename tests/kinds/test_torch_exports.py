@@ -243,7 +243,8 @@ def test_an_export_is_quantized_as_well_as_by_onnxruntime(name: str, tmp_path: P
     copy.CopyFrom(model)
     quantize_static(copy, tmp_path / "theirs.onnx", Reader(feeds), **COMMON)
     theirs = sqnr_db(reference, outputs(onnx.load(str(tmp_path / "theirs.onnx")), feeds))
-    ours = vitis.quantize_static(model, None, Reader(feeds), **COMMON).model
+    # Weights of seven bits, as on CPUs whose kernels saturate, are not what is compared.
+    ours = vitis.quantize_static(model, None, Reader(feeds), **COMMON, extra_options={"AvoidSaturation": False}).model
     assert sqnr_db(reference, outputs(ours, feeds)) >= theirs - SLACK
     if NETWORKS[name][2]:
         options = {"Target": "ipu_transformer"}
