@@ -175,9 +175,13 @@ def _strategy(exporter: Exporter, call: _Call) -> ModelProto:
         return _dynamo(call)
     try:
         return _torchscript(call)
-    except ExportError:
-        if exporter == "torchscript" or call.keep_batch_norm or importlib.util.find_spec("onnxscript") is None:
+    except ExportError as error:
+        if exporter == "torchscript" or call.keep_batch_norm:
             raise
+        if importlib.util.find_spec("onnxscript") is None:
+            raise ExportError(
+                f"{error}; with onnxscript (pip install onnxscript) the dynamo exporter tries too"
+            ) from error
         return _dynamo(call)
 
 

@@ -124,3 +124,11 @@ def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any,
 def test_half_precision_modules_are_exported_in_float32() -> None:
     exported = ovt.export(ResNetS().half(), digits().images[:2].half())
     assert exported.model.graph.input[0].type.tensor_type.elem_type == 1
+
+
+def test_without_onnxscript_a_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TorchScript has no BatchNormalization that keeps no statistics."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    norm = torch.nn.BatchNorm2d(4, track_running_stats=False)
+    with pytest.raises(ovt.ExportError, match=r"TorchScript exporter cannot export.*pip install onnxscript"):
+        ovt.export(norm, torch.zeros(2, 4, 3, 3))
