@@ -60,7 +60,7 @@ class BiasWalk:
         with TensorCache(limit) as wanted, TensorCache(limit) as cache:
             ends = [pair.quantized_output for pair in pairs]
             walk = Walk(self._pairs.quantized, self._samples.feeds, self._opener, cache, ends)
-            try:
+            with result.interruptible(keep=self._settings.keep_on_interrupt):
                 self._run_float(pairs, open_float, wanted)
                 for number, pair in enumerate(pairs):
                     walk.reach(pair.quantized_output)
@@ -70,10 +70,6 @@ class BiasWalk:
                     wanted.drop(pair.float_output)
                     if on_layer is not None:
                         on_layer(layer, number + 1, len(pairs))
-            except KeyboardInterrupt:
-                if not self._settings.keep_on_interrupt:
-                    raise
-                result.interrupted = True
         return result
 
     def _run_float(self, pairs: Sequence[Pair], opener: Opener, wanted: TensorCache) -> None:

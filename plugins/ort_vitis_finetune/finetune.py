@@ -112,7 +112,7 @@ class WeightWalk:
         with TensorCache(limit) as left, TensorCache(limit) as right:
             f_walk = Walk(self._pairs.floats, feeds, self._opener, left, [pair.float_input for pair in pairs])
             q_walk = Walk(self._pairs.quantized, feeds, self._opener, right, [pair.quantized_input for pair in pairs])
-            try:
+            with result.interruptible(keep=self._settings.keep_on_interrupt):
                 for number, pair in enumerate(pairs):
                     f_walk.reach(pair.float_input)
                     q_walk.reach(pair.quantized_input)
@@ -125,10 +125,6 @@ class WeightWalk:
                     q_walk.release(pair.quantized_input)
                     if on_layer is not None:
                         on_layer(layer, number + 1, len(pairs))
-            except KeyboardInterrupt:
-                if not self._settings.keep_on_interrupt:
-                    raise
-                result.interrupted = True
         return result
 
     def _problem(self, pair: Pair) -> Problem:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -39,3 +42,13 @@ class Finetuned:
     after: float = math.nan
     interrupted: bool = False
     reused: bool = False
+
+    @contextmanager
+    def interruptible(self, *, keep: bool) -> Iterator[None]:
+        """An interrupt inside ends the work, and is passed on unless the layers that are done are to be kept."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not keep:
+                raise
+            self.interrupted = True

@@ -31,7 +31,6 @@ NO_GERUNDS = {
     "padding": "a noun of convolutions: what is put around a picture",
     "planning": "the room between marks and a plan; `plan` is the plan itself",
     "rounding": "a noun of numerics: where a value between two codes goes",
-    "weight_rounding": "the same, of weights",
 }
 
 

@@ -654,7 +654,7 @@ def test_npu_models_become_quantized_operators(name: str) -> None:
         wanted = run_model(model, feeds, LEVELS[0])["logits"]
         for level in LEVELS:
             found = run_model(after, feeds, level)["logits"]
-            if cpu_saturates():  # sums of pairs of products: a code or two of ten
+            if cpu_saturates():  # sums of pairs of products: some logits are a code or two off
                 assert np.argmax(found) == np.argmax(wanted)
             else:
                 np.testing.assert_array_equal(found, wanted)
