@@ -17,7 +17,7 @@ from .data_readers import CHANNELS_LAST, Feed
 from .data_readers.spread import picked, spread
 from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
-from .emission.pair_writer import Pair, PairWriter
+from .emission.pair_writer import Multiples, Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
 from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
@@ -120,6 +120,7 @@ __all__ = [
     "Marker",
     "ModelError",
     "ModelTransform",
+    "Multiples",
     "Namespace",
     "NetworkError",
     "OpFunctions",

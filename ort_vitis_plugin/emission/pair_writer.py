@@ -8,7 +8,7 @@ each, weights as codes with a dequantize node, int32 biases with the scale of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -77,6 +77,14 @@ class Pair:
     suffix: str = ""
 
 
+class Multiples(NamedTuple):
+    """The numbers n * step, low <= n <= high; ``step`` is a scalar, or has the shape of what is rounded."""
+
+    step: NDArray[np.float32]
+    low: int
+    high: int
+
+
 class PairWriter:
     """Writes the pairs, constants and biases of one graph.
 
@@ -125,6 +133,14 @@ class PairWriter:
 
     def own_axis(self, pair: Pair) -> int | None:
         """The axis of a pair whose readers want none; None: as planned."""
+        return None
+
+    @classmethod
+    def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
+        """Values that a constant may take with ``node`` behind it giving the same back; None where no even steps do.
+
+        ``node`` is the one node of a pair, ``array`` is the constant.
+        """
         return None
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data_readers import RandomDataReader, adapt_feed
+from ..numerics.qtypes import Scaling
 from ..onnx_io.external_weights import array_of
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def _is_on(call: Call, correction: Correction) -> bool:
         correction.in_recipe and settings.call.recipe == "auto" and not settings.options.given(correction.option.key)
     )
     known = call.statistics.samples if call.statistics is not None else 0
-    integers = call.weight.is_integer and call.activation.is_integer
-    return asked and integers and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
+    rounds_coarsely = Scaling.UNIT not in (call.weight.scaling, call.activation.scaling)
+    return asked and rounds_coarsely and known >= FEWEST and real_samples(call) and not call.ledger.satisfied
 
 
 def apply_correction(call: Call, correction: Correction, plan: Plan, float_graph: Graph) -> int:

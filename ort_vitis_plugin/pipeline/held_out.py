@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ..plugin.context import Context
 
 MOST_JUDGES = 16
+# 40 dB: below it scores of networks do not move, and the next width of activations gives no more.
+GOOD = 1e-4
 # Seconds of running a model beside which it is worth to make its twin (0.2 to 0.4 s, and a session).
 TWIN_PAYS = 0.8
 REFUSALS = (
@@ -117,6 +119,11 @@ class Judged:
     judge: HeldOut
     model: ModelProto
     error: NetworkError
+
+    @property
+    def is_good(self) -> bool:
+        """Whether less error would not show."""
+        return self.error.mean < GOOD and bool((self.error.agreement == 1).all())
 
 
 def held_out(call: Call, float_graph: Graph, samples: int) -> HeldOut | None:

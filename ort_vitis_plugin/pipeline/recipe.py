@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..plan import Plan
     from .held_out import HeldOut
 
-# 40 dB: below it scores of networks do not move, and the next width of activations gives no more.
-GOOD = 1e-4
 ENERGY = "weight ranges by the energy of their inputs"
 TOO_FEW = (
     "Recipe: {samples} samples are too few to hold some out, so weights and biases are as {method} alone gives them; "
@@ -84,7 +82,7 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
         call.note(CANNOT_RUN.format(method=call.method.key))
         return without
     call.ledger.judged = plain
-    if plain.error.mean < GOOD and (plain.error.agreement == 1).all():
+    if plain.is_good:
         call.ledger.satisfied = True
         call.note(SATISFIED.format(method=call.method.key, samples=len(judge), error=plain.error.mean))
         return without

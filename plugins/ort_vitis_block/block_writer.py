@@ -10,6 +10,7 @@ from ort_vitis_plugin.convert.op_domains import rename_ops
 
 from .block_body import MINIMUM_OPSET
 from .block_options import BlockOptions
+from .constant_grid import constant_grid
 from .op_attributes import QUARK_DOMAIN, VAI_DOMAIN
 from .quantized_types import BlockQType
 from .reduction_axis import default_axis, reduction_axis
@@ -17,10 +18,11 @@ from .reduction_axis import default_axis, reduction_axis
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from ort_vitis_plugin.api import Graph, Pair, Skip, TensorPlan
+    from ort_vitis_plugin.api import Graph, Multiples, Pair, Skip, TensorPlan
 
 SHOWN = 5
 HALF_FLOAT_OPSET = 15
@@ -45,6 +47,10 @@ class BlockWriter(PairWriter):
         kinds = list(kinds)
         halves = any(kind.scaling is Scaling.UNIT for kind in kinds)
         return max(super().opset_for(kinds), HALF_FLOAT_OPSET if halves else 0)
+
+    @classmethod
+    def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
+        return constant_grid(node, array)
 
     def writes_one_node(self, kind: QType) -> bool:
         return isinstance(kind, BlockQType)

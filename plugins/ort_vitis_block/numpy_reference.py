@@ -20,7 +20,7 @@ _LOWEST = -127 * 2.0**121
 """-128 steps of 2^121 are no float32."""
 
 
-def _exponents(x: Floats) -> NDArray[np.int64]:
+def exponents_of(x: Floats) -> NDArray[np.int64]:
     """floor(log2 |x|) by the exponent field: -127 for zeros and subnormals, and for what is not finite."""
     fields = (np.abs(x).view(np.int32) >> 23).astype(np.int64)
     return np.where(fields == 255, 0, fields) - 127
@@ -47,7 +47,7 @@ def _on_grid(x: Floats, exponent: NDArray[np.int64], limits: tuple[Doubles, Doub
     return np.where(np.isfinite(x), clamped, x)
 
 
-def _in_blocks(x: ArrayLike, axis: int, block: int, quantize: Callable[[Floats], Floats]) -> Floats:
+def in_blocks(x: ArrayLike, axis: int, block: int, quantize: Callable[[Floats], Floats]) -> Floats:
     """Blocks along an axis as the last dimension of ``[n, block]``, filled with zeros where a line ends early."""
     values = np.asarray(x, np.float32)
     if values.size <= 1:
@@ -64,6 +64,15 @@ def _in_blocks(x: ArrayLike, axis: int, block: int, quantize: Callable[[Floats],
     filled = np.pad(lines, [(0, 0)] * (lines.ndim - 1) + [(0, -length % block)])
     done = quantize(filled.reshape(-1, block)).reshape(filled.shape)[..., :length]
     return np.ascontiguousarray(np.moveaxis(done, -1, axis))
+
+
+def part_exponents(blocks: Floats, part: int, shift_bits: int) -> NDArray[np.int64]:
+    """The exponent of each element's part of a block [n, block]: the part's own, as far as its shift can lower it."""
+    own = exponents_of(blocks)
+    filled = np.pad(own, [(0, 0), (0, -blocks.shape[-1] % part)], constant_values=-127)
+    by_part = filled.reshape(len(blocks), -1, part).max(-1).repeat(part, -1)
+    least = own.max(-1, keepdims=True) - (2**shift_bits - 1)
+    return np.asarray(np.maximum(by_part[:, : blocks.shape[-1]], least))
 
 
 def block_floating_point(
@@ -103,19 +112,15 @@ def block_floating_point(
         return _on_grid(blocks, step, (-limit, limit), rounding_mode)
 
     def to_bfp(blocks: Floats) -> Floats:
-        return limited(blocks, _exponents(blocks).max(-1, keepdims=True))
+        return limited(blocks, exponents_of(blocks).max(-1, keepdims=True))
 
     def to_bfp_prime(blocks: Floats) -> Floats:
-        shift = 2**sub_block_shift_bits - 1
-        own = _exponents(blocks)
-        filled = np.pad(own, [(0, 0), (0, -blocks.shape[-1] % sub_block_size)], constant_values=-127)
-        by_part = filled.reshape(len(blocks), -1, sub_block_size).max(-1).repeat(sub_block_size, -1)
-        exponents = np.maximum(by_part[:, : blocks.shape[-1]], own.max(-1, keepdims=True) - shift)
+        exponents = part_exponents(blocks, sub_block_size, sub_block_shift_bits)
         normal = np.where(np.abs(blocks) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), blocks), blocks)
         broken = ~np.isfinite(blocks).all(-1, keepdims=True)
         return np.where(broken, np.float32(np.nan), limited(normal, exponents))
 
-    return _in_blocks(x, axis, block_size, to_bfp if bfp_method == "to_bfp" else to_bfp_prime)
+    return in_blocks(x, axis, block_size, to_bfp if bfp_method == "to_bfp" else to_bfp_prime)
 
 
 def microscaling(
@@ -134,7 +139,7 @@ def microscaling(
     element = ELEMENT_TYPES[element_dtype]
 
     def quantize(blocks: Floats) -> Floats:
-        exponents = _exponents(blocks).max(-1, keepdims=True)
+        exponents = exponents_of(blocks).max(-1, keepdims=True)
         scale = np.maximum(exponents - element.emax, -127)
         least = scale + element.emin
         if not element.is_integer:
@@ -145,4 +150,4 @@ def microscaling(
         low = np.maximum(np.ldexp(element.low, scale), _LOWEST)
         return _on_grid(blocks, step, (low, np.ldexp(element.high, scale)), rounding_mode if element.is_integer else 2)
 
-    return _in_blocks(x, axis, block_size, quantize)
+    return in_blocks(x, axis, block_size, quantize)

@@ -45,6 +45,8 @@ def correct_biases(
     try:
         now = judged_plan(plan, float_graph, context)
         feeds = [] if now is None else picked(samples, spread(known, most, now.judge.numbers))
+        if now is not None and now.is_good and not asked:
+            return 0
         if now is None or len(feeds) < FEWEST:
             if asked:
                 context.note(f"{KEY}: {known} samples are too few to learn from and to judge by; {FEWEST} would do")

@@ -83,9 +83,10 @@ def finetune(
         saved = result_file.load(result_path, digest)
         if saved is not None:
             return _from_saved(saved)
-    pairs = Pairs(floats, quantized, simulation.grids)
+    only_biases = set(settings.candidates) <= set(ONLY_BIAS)
+    pairs = Pairs(floats, quantized, simulation.grids, only_biases=only_biases)
     judge = judge or SplitJudge(reference, simulation.model, samples, open_session)
-    if set(settings.candidates) <= set(ONLY_BIAS):
+    if only_biases:
         result = BiasWalk(pairs, samples, open_session, settings).run(open_float or open_session, on_layer)
     else:
         result = WeightWalk(pairs, samples, open_session, settings, rounding).run(on_layer)

@@ -22,7 +22,8 @@ class Grid:
     """Where the values of one constant may lie.
 
     ``scale`` and ``zero_point`` are scalars; vectors along ``axis``; or, with ``block``, arrays of the constant's rank
-    whose length along ``axis`` is the number of blocks (DequantizeLinear's ``block_size``). Codes run from ``low`` to
+    whose length along ``axis`` is the number of blocks (DequantizeLinear's ``block_size``); with blocks of 1 they have
+    an entry for every element. Codes run from ``low`` to
     ``high``, both included.
     """
 

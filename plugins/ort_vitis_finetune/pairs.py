@@ -51,10 +51,16 @@ class Pair:
 
 class Pairs:
     """The layers of a float network that have a twin in a quantized one, in its order; ``declined`` are those that
-    cannot be changed, with the reason."""
+    cannot be changed, with the reason.
 
-    def __init__(self, floats: Graph, quantized: Graph, grids: Mapping[str, Grid]) -> None:
+    Layers whose weights are rounded to no grid are among them where ``only_biases`` change.
+    """
+
+    def __init__(
+        self, floats: Graph, quantized: Graph, grids: Mapping[str, Grid], *, only_biases: bool = False
+    ) -> None:
         self.floats, self.quantized, self.grids = floats, quantized, grids
+        self._only_biases = only_biases
         self.declined: list[LayerResult] = []
         self.found = list(self._find())
 
@@ -68,7 +74,7 @@ class Pairs:
             if isinstance(layer, str) or other.op_type != node.op_type:
                 continue
             weights = (node.input[layer.constant], other.input[layer.constant])
-            if weights[1] not in self.grids:
+            if weights[1] not in self.grids and not (self._only_biases and self._is_rounded(weights[1])):
                 continue
             add = self.floats.sole_consumer(node.output[0])
             if node.op_type == "MatMul" and add is not None and add.op_type == "Add" and add.name in simulated:
@@ -88,8 +94,15 @@ class Pairs:
             else:
                 yield pair
 
+    def _is_rounded(self, weights: str) -> bool:
+        """Whether weights pass a node before their layer reads them."""
+        return weights not in self.quantized.initializers
+
     def _refusal(self, pair: Pair) -> str:
-        for ours, theirs in pair.constants:
+        changed = pair.constants
+        if self._only_biases:
+            changed = [constants for constants in changed if constants[1] in self.grids or constants == pair.bias]
+        for ours, theirs in changed:
             if self.floats.sole_consumer(ours) is None or self.quantized.sole_consumer(theirs) is None:
                 return f"others read {ours} too"
             if theirs not in self.quantized.initializers:

@@ -60,7 +60,9 @@ def finetuned_plan(
     limits = {
         name: _limits(each, plan, settings.weight_bits) for each in integers for name in (each.name, each.name + CODES)
     }
-    simulation = simulation_of(written(plan, context) if known is None else known.model, limits)
+    simulation = simulation_of(
+        written(plan, context) if known is None else known.model, limits, context.format.writer.constant_grid
+    )
 
     def opened(model: ModelProto) -> Session:
         session: Session = context.open_session(model, as_written=True)

@@ -2,7 +2,7 @@
 
 codes -> DequantizeLinear -> w        becomes        w, and the grid on which it lies
 
-So do float constants behind a pair, or behind FixNeuron.
+So do float constants behind a pair, or behind the one node of a format that says which values a constant may take.
 """
 # SPDX-License-Identifier: MIT
 
@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from ort_vitis_plugin.api import Graph, attribute, qtype, scale_of
+from ort_vitis_plugin.api import Graph, attribute, qtype
 
 from .grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
+
+    from ort_vitis_plugin.api import Multiples
+
+    GridOf = Callable[[NodeProto, NDArray[np.float32]], Multiples | None]
 
 DEQUANTIZERS = ("DequantizeLinear", "VitisDequantizeLinear")
 QUANTIZERS = ("QuantizeLinear", "VitisQuantizeLinear")
@@ -40,19 +44,23 @@ class Simulation:
     grids: dict[str, Grid] = field(default_factory=dict)
 
 
-def simulation_of(quantized: ModelProto, limits: Mapping[str, tuple[int, int]] | None = None) -> Simulation:
+def simulation_of(
+    quantized: ModelProto, limits: Mapping[str, tuple[int, int]] | None = None, grid_of: GridOf | None = None
+) -> Simulation:
     """The quantized model with every dequantized integer constant in its place.
 
     ``limits`` gives the least and largest code of constants, by the name of their codes (or of the floats in front of
-    a pair), where these are narrower than their type (four bits in an int8). Pairs of activations stay; so do
-    constants of other types.
+    a pair), where these are narrower than their type (four bits in an int8). ``grid_of`` is the format's
+    ``PairWriter.constant_grid``. Pairs of activations stay; so do constants of other types.
     """
     graph = Graph(quantized)
     grids = {}
     for node in graph:
         if node.output[:1] and node.output[0] in graph.outputs:
             continue
-        found = _stored(graph, node, limits or {}) or _rounded(graph, node, limits or {}) or _fixed(graph, node)
+        found = _stored(graph, node, limits or {}) or _rounded(graph, node, limits or {})
+        if found is None and grid_of is not None:
+            found = _by_one_node(graph, node, grid_of)
         if found is None:
             continue
         grid, values = found
@@ -91,15 +99,17 @@ def _rounded(graph: Graph, node: NodeProto, limits: Mapping[str, tuple[int, int]
     return None if grid is None else (grid, grid.rounded(values))
 
 
-def _fixed(graph: Graph, node: NodeProto) -> Found | None:
-    """floats -> FixNeuron."""
-    if node.op_type != "FixNeuron" or not graph.is_constant(node.input[0]):
+def _by_one_node(graph: Graph, node: NodeProto, grid_of: GridOf) -> Found | None:
+    """floats -> the one node of a format."""
+    values = graph.array(node.input[0]) if node.input[:1] and graph.is_constant(node.input[0]) else None
+    if values is None or values.dtype != np.float32:
         return None
-    values, bits = graph.array(node.input[0]), int(attribute(node, "bit_width", b"8"))
-    if values is None:
+    multiples = grid_of(node, values)
+    if multiples is None:
         return None
-    scale = np.asarray(scale_of(int(attribute(node, "pos", b"0"))), np.float32)
-    grid = Grid(scale, np.zeros((), np.int64), -(1 << bits - 1), (1 << bits - 1) - 1)
+    block, axis = (1, 0) if np.ndim(multiples.step) else (0, None)
+    step = np.asarray(multiples.step, np.float32)
+    grid = Grid(step, np.zeros_like(step, np.int64), multiples.low, multiples.high, axis, block)
     return grid, grid.rounded(values)
 
 

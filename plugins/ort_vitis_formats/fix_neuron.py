@@ -4,16 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ort_vitis_plugin.api import (
     Configuration,
     Format,
+    Multiples,
     PairWriter,
     QType,
     TensorPlan,
     UnsupportedError,
     VitisQuantFormat,
+    attribute,
+    scale_of,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import NodeProto
 
 
 class FixNeuronWriter(PairWriter):
@@ -33,6 +43,14 @@ class FixNeuronWriter(PairWriter):
 
     def has_product_bias(self, weight: QType) -> bool:
         return False
+
+    @classmethod
+    def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
+        if node.op_type != cls.quantize_op:
+            return None
+        half = 1 << int(attribute(node, "bit_width", b"8")) - 1
+        step = np.asarray(scale_of(int(attribute(node, "pos", b"0"))), np.float32)
+        return Multiples(step, -half, half - 1)
 
     def attributes(self, planned: TensorPlan, *, dequantize: bool) -> Mapping[str, object]:
         """Bit width and position of the one node.

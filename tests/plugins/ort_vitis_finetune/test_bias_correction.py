@@ -109,6 +109,30 @@ def test_every_configuration_takes_it(configuration: dict[str, Any], reader: Cal
     assert not result.report.violations
 
 
+@pytest.mark.parametrize("preset", ["MX6", "MXFP8", "MXFP4"])
+def test_in_blocks_the_mean_comes_back_unasked(preset: str, reader: Callable[[Feeds], Any]) -> None:
+    """Weights of such types lie on even steps, or on none."""
+    model = convolution(1)
+    feeds = samples(model)
+    corrected, plain = (
+        quantize_static(model, None, reader(feeds), extra_options={"Preset": preset, "Recipe": recipe})
+        for recipe in ("auto", "plain")
+    )
+    before, after = (np.abs(shifts(model, each.model, feeds)).max() for each in (plain, corrected))
+    assert corrected.report.transforms["BiasCorrection"] == 1
+    assert after < before / 4, (before, after)
+
+
+@pytest.mark.parametrize("preset", ["BF16", "FP16"])
+def test_what_half_floats_lose_is_not_looked_for(preset: str, reader: Callable[[Feeds], Any]) -> None:
+    model = gemm()
+    one, other = (
+        quantize_static(model, None, reader(samples(model)), extra_options={"Preset": preset, "Recipe": recipe})
+        for recipe in ("auto", "plain")
+    )
+    assert [t.raw_data for t in one.model.graph.initializer] == [t.raw_data for t in other.model.graph.initializer]
+
+
 def with_options(configuration: dict[str, Any], **options: object) -> dict[str, Any]:
     return {**configuration, "extra_options": {**configuration["extra_options"], **options}}
 

@@ -54,6 +54,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "activation_type": QuantType.QInt8,
     },
     "4-bit weights": {**CPU, "weight_type": QuantType.QInt4},
+    "BFP16": {"extra_options": {"Preset": "BFP16"}},
+    "MX6": {"extra_options": {"Preset": "MX6"}},
+    "MXINT8": {"extra_options": {"Preset": "MXINT8"}},
 }
 
 
