@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # 40 dB: below it scores of networks do not move, and the next width of activations gives no more.
 GOOD = 1e-4
-# Beyond a quarter of float's energy (6 dB) outputs are noise, and of two that are the one with half the error is better:
-# biases, which are corrected next, take back far more than what else lies between them.
+# Beyond a quarter of float's energy (6 dB) outputs are noise; of two that are, one is better at half the error: biases,
+# which are corrected next, take back far more than what else lies between them.
 NOISE, HALF = 0.25, 0.5
 ENERGY = "weight ranges by the energy of their inputs"
 TOO_FEW = (

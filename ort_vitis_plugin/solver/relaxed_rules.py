@@ -2,8 +2,8 @@
 
 A rule may want a step so fine that a tensor clips to a fraction of its range (boxes of 640 pixels that are joined with
 scores from a HardSigmoid, whose step is at most 2^-7; an output that would have to be as fine as a weight of 1e-9).
-Positions exist, but what they give is noise. Eight bits give 30 to 50 dB: a detector whose boxes kept 10.6 dB of 41 lost
-a fifth of its score by that alone (`dddd_det` in tests/zoo/README.md).
+Positions exist, but what they give is noise. Eight bits give 30 to 50 dB: a detector whose boxes kept 10.6 dB of 41
+lost a fifth of its score by that alone (`dddd_det` in tests/zoo/README.md).
 """
 # SPDX-License-Identifier: MIT
 

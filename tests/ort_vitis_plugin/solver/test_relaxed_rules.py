@@ -44,7 +44,8 @@ def test_clipping_that_loses_half_of_the_energy_is_ruin(bits: int, ruins: bool) 
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "ruins"), [(7e-5, 0.086, True), (7e-5, 0.0095, False), (2e-3, 0.015, False), (1e-3, 0.011, True)]
+    ("before", "after", "ruins"),
+    [(7e-5, 0.086, True), (7e-5, 0.0095, False), (2e-3, 0.015, False), (1e-3, 0.011, True)],
 )
 def test_ruin_is_less_than_twenty_decibels_and_ten_lost(before: float, after: float, ruins: bool) -> None:
     costs = {name: lambda position: after if position > -2 else before for name in START}
