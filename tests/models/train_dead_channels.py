@@ -1,7 +1,7 @@
 """Trains a network of MobileNetV2's kind, some of whose depthwise channels are always 0 under weights that are huge.
 
 Such channels are born in training: an expansion falls below 0 for every picture, its ReLU6 gives 0, and nothing holds
-the weights behind it any more. Here they are made: with factors up to `HUGE` times the median of the weights that count.
+the weights behind it any more. Here they are made, up to `HUGE` times as large as the median of all.
 `python -m tests.models.train_dead_channels` needs torch and scikit-learn.
 """
 

@@ -23,7 +23,8 @@ def scores(name: str, configuration: dict[str, Any], **options: Any) -> tuple[fl
     one, other = networks.session(networks.network(name)), open_session(result.model)
     known = networks.digits(name)
     f, q = networks.logits(one, known.evaluation), networks.logits(other, known.evaluation)
-    return float(np.mean(q.argmax(1) == known.labels)), 1 - float(np.square(f - q).sum() / np.square(f - f.mean()).sum())
+    explained = 1 - np.square(f - q).sum() / np.square(f - f.mean()).sum()
+    return float(np.mean(q.argmax(1) == known.labels)), float(explained)
 
 
 def float_accuracy(name: str) -> float:
