@@ -21,7 +21,7 @@ from ..presets.toml_file import toml
 from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
-from .search import Search
+from .climb import Climb
 from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
 
@@ -125,7 +125,7 @@ def tune(
     }
     rows = TrialFile(None if out is None else _beside(out, ".trials.jsonl"), head)
     wanted = DECIBELS_OF_TYPES if kinds and goal is None and metric == SQNR else goal
-    search = Search(bench, rows, limit, TOLERANCE.get(metric, ANY) if isinstance(metric, str) else ANY, wanted)
+    search = Climb(bench, rows, limit, TOLERANCE.get(metric, ANY) if isinstance(metric, str) else ANY, wanted)
     interrupted = False
     try:
         search.begin(first, keep_on_device)

@@ -1,4 +1,4 @@
-"""A search climbs from the first configuration, phase by phase; every trial is a row, and the best row is kept."""
+"""A climb goes from the first configuration, phase by phase; every trial is a row, and the best row is kept."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLAIN = {OPTIONS: {"Recipe": "plain"}}
 ALONE = "the method alone"
 
 
-class Search:
+class Climb:
     """Climbs from the first configuration, phase by phase; every row is kept."""
 
     def __init__(self, bench: Bench, file: TrialFile, limit: Budget, tolerance: float, goal: float | None) -> None:

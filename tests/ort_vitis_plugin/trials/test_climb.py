@@ -11,7 +11,7 @@ from ort_vitis_plugin.request.change import OPTIONS
 from ort_vitis_plugin.trials.bench import Bench, split_of
 from ort_vitis_plugin.trials.budget import Budget
 from ort_vitis_plugin.trials.candidates import Candidate
-from ort_vitis_plugin.trials.search import Search
+from ort_vitis_plugin.trials.climb import Climb
 from ort_vitis_plugin.trials.trial_file import TrialFile
 from tests.ort_vitis_plugin.trials.test_tune import detector, feeds
 
@@ -26,7 +26,7 @@ BIAS = Candidate("bias", {OPTIONS: {"BiasCorrection": True}})
 def tried(keep: float) -> list[str]:
     """Which of four candidates are tried where so much must stay on the device."""
     bench = Bench(detector(), split_of(feeds(4), detector()), "sqnr")
-    search = Search(bench, TrialFile(None, {}), Budget(120), 0.1, None)
+    search = Climb(bench, TrialFile(None, {}), Budget(120), 0.1, None)
     search.begin(NPU, keep)
     candidates = {"simulation": SIGMOID, "three": EXCLUDED, "one": ONE, "bias": BIAS}
     return [name for name, each in candidates.items() if not search._loses_too_much(each)]
