@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .analysis.placement_forecast import forecast
     from .entry.quantize_static import prepared, settings_for
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
+    from .pipeline.first_samples import first_samples
     from .pipeline.held_out import Judged, judged_plan
     from .pipeline.written_plan import written
 
@@ -185,6 +186,7 @@ __all__ = [
     "externalize",
     "fake_quant",
     "fake_quantize",
+    "first_samples",
     "forecast",
     "fusion",
     "hookimpl",
@@ -240,6 +242,7 @@ _LATER = {
     "Judged": "pipeline.held_out",
     "PlannedModel": "pipeline.callable_stages",
     "emit": "pipeline.callable_stages",
+    "first_samples": "pipeline.first_samples",
     "forecast": "analysis.placement_forecast",
     "judged_plan": "pipeline.held_out",
     "observe": "pipeline.callable_stages",

@@ -23,9 +23,13 @@ from .written_plan import carry_over, written
 
 if TYPE_CHECKING:
     from ..calibration.statistics import Statistics
+    from ..measure.network_error import NetworkError
     from ..plan import Plan
     from .held_out import HeldOut
 
+# Beyond a quarter of float's energy (6 dB) outputs are noise; of two that are, one is better at half the error: biases,
+# which are corrected next, take back far more than what else lies between them.
+NOISE, HALF = 0.25, 0.5
 ENERGY = "weight ranges by the energy of their inputs"
 TOO_FEW = (
     "Recipe: {samples} samples are too few to hold some out, so weights and biases are as {method} alone gives them; "
@@ -90,7 +94,7 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
     if not _differ(first, second):
         return statistics
     energy = _judged(call, judge, second)
-    taken = energy is not None and energy.error.is_better_than(plain.error)
+    taken = energy is not None and _is_clearly_better(energy.error, plain.error)
     if taken:
         call.ledger.judged = energy
     found = "onnxruntime cannot run what they give" if energy is None else f"{energy.error.mean:.3g} of float with them"
@@ -116,6 +120,11 @@ def _judged(call: Call, judge: HeldOut, plan: Plan) -> Judged | None:
         return Judged(judge, model, judge.error_of(model))
     except ModelError:
         return None
+
+
+def _is_clearly_better(now: NetworkError, before: NetworkError) -> bool:
+    """Whether it is nearer to float beyond chance, and beyond what noise tells."""
+    return now.is_better_than(before) and (now.mean < NOISE or now.mean < HALF * before.mean)
 
 
 def _differ(one: Plan, other: Plan) -> bool:

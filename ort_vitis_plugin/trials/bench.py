@@ -146,15 +146,20 @@ class Bench:
         report = self.report(configuration)
         return {name: op_type for name, op_type in report.quantized.items() if name not in report.placement}
 
-    def _on_device(self, result: Result, configuration: Configuration, first: Configuration) -> int:
-        """Their number. What a step simulated in the first trial, and the file no longer says, does not count: the
-        device computes it otherwise."""
+    def switched_off(self, configuration: Configuration, first: Configuration) -> int:
+        """How many nodes that the first configuration simulates this one computes otherwise than the device does."""
         settings, simulated = settings_for(**configuration), self.report(first).transforms
         off = 0
         for step in settings.catalog.steps(Stage.SIMULATE, settings.lineage):
             switched = step.option is None or settings.switched_on(step.option)
             off += 0 if settings.enabled(step) and switched else simulated.get(step.key, 0)
-        return max(0, len(result.report.quantized.keys() - result.report.placement.keys()) - off)
+        return off
+
+    def _on_device(self, result: Result, configuration: Configuration, first: Configuration) -> int:
+        """Their number. What a step simulated in the first trial, and the file no longer says, does not count: the
+        device computes it otherwise."""
+        taken = result.report.quantized.keys() - result.report.placement.keys()
+        return max(0, len(taken) - self.switched_off(configuration, first))
 
     def reference(self, configuration: Configuration) -> ModelProto:
         """The float model as the configuration prepares it."""

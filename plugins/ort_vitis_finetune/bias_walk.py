@@ -3,8 +3,8 @@ before have shaped.
 
     b' = b + E[y_f] - E[y_q]        y: outputs of the layer, over samples and positions
 
-Every node of the quantized network is run once. Where a layer's bias changes, its outputs move by as much, and the walk
-goes on from there.
+Every node of the quantized network is run once. Means of the samples that teach are tried on those held out; where
+these confirm them, means of all are taken. The layer's outputs move by as much, and the walk goes on from there.
 """
 # SPDX-License-Identifier: MIT
 
@@ -114,18 +114,24 @@ class BiasWalk:
             return LayerResult(node, KEEP, math.nan, math.nan, "its output is not finite")
         now = self._pairs.quantized.array(theirs)
         assert now is not None
-        bias = (now + ((seen.sums - sums) / max(seen.count, 1)).reshape(now.shape)).astype(np.float32)
-        grid = self._pairs.grids.get(theirs)
-        if grid is not None:
-            bias = grid.covering(bias).rounded(bias)
-        shift = (bias - now).reshape(-1)
+        missing, count = seen.sums - sums, seen.count
+        shift = self._moved(theirs, now, missing / max(count, 1)).reshape(-1) - now.reshape(-1)
         before, after = mean_square(gaps), mean_square([gap - shift[:, None] for gap in gaps])
         if not after < before:
             return LayerResult(node, KEEP, before, before)
-        result.biases[ours] = bias
+        missing = missing + np.sum([gap.sum(axis=1) for gap in gaps], axis=0, dtype=np.float64)
+        count += sum(gap.shape[1] for gap in gaps)
+        result.biases[ours] = bias = self._moved(theirs, now, missing / count)
+        shift = (bias - now).reshape(-1)
         for sample, y in enumerate(outputs):
             walk.put(pair.quantized_output, sample, y + along(shift, y.ndim, axis))
         return LayerResult(node, BIAS, before, after)
+
+    def _moved(self, name: str, now: NDArray[np.float32], shift: NDArray[np.float64]) -> NDArray[np.float32]:
+        """A bias moved by so much, on its grid."""
+        bias = (now + shift.reshape(now.shape)).astype(np.float32)
+        grid = self._pairs.grids.get(name)
+        return bias if grid is None else grid.covering(bias).rounded(bias)
 
 
 def mean_square(parts: Sequence[NDArray[np.float32]]) -> float:

@@ -15,10 +15,12 @@ OPERATORS = {
     "transformer": {"LayerNormalization", "Softmax", "Erf", "MatMul"},
     "halves": {"InstanceNormalization", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid"}
     | {"Split", "AveragePool", "ConvTranspose", "ReduceMean"},
+    "depthwise_deep": {"Conv", "Clip", "MaxPool", "GlobalAveragePool", "Gemm"},
+    "dead_channels": {"Conv", "Clip", "Add", "MaxPool", "GlobalAveragePool", "Gemm"},
 }
 
 
-@pytest.mark.parametrize("name", networks.NAMES)
+@pytest.mark.parametrize("name", networks.NAMES + networks.HARD)
 def test_trained_and_small(name: str) -> None:
     assert networks.accuracy(networks.session(networks.network(name)), name) >= 0.96
     assert networks.network(name).stat().st_size < (160_000 if name == "digits" else 150_000)
@@ -44,6 +46,16 @@ def test_skewed_channels_differ_by_100_times() -> None:
     for kernel in kernels[:-1]:
         ranges = channel_ranges(kernel)
         assert ranges.max() / ranges.min() >= 100
+
+
+def test_deep_channels_differ_by_hundreds_of_times_and_clip_at_6() -> None:
+    model = onnx.load(networks.network("depthwise_deep"))
+    weights = {initializer.name: numpy_helper.to_array(initializer) for initializer in model.graph.initializer}
+    kernels = [weights[node.input[1]] for node in model.graph.node if node.op_type == "Conv"]
+    assert len(kernels) == sum(node.op_type == "Clip" for node in model.graph.node) == 11
+    for kernel in kernels:
+        ranges = channel_ranges(kernel)
+        assert ranges.max() / ranges.min() >= 2.0**8
 
 
 def test_reader_rewinds_and_matches_inputs() -> None:

@@ -7,7 +7,8 @@ For layers 0 ... k, all but the first and last depthwise, with ranges r_j of cha
     w_j' = w_j s_j / s_(j-1),  b_j' = b_j s_j
 
 For two layers that is s = sqrt(r_1 / r_0). Where a range is 0, or all are small, s = 1. What lies between two layers
-is positively homogeneous, so that the model computes the same (outputs agree within 1e-4 of their largest value).
+is positively homogeneous, so that the model computes the same (outputs agree within 1e-4 of their largest value), or
+does not act on what comes (``CLEThroughClip``).
 """
 # SPDX-License-Identifier: MIT
 
@@ -22,9 +23,13 @@ from ort_vitis_plugin.api import CallOptions, Context, Graph, Stage, transform
 from .layer import Layer
 from .options import EqualizationOptions
 from .pairs import Seam, seams
+from .through_clip import limits_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .layer import Channels
+    from .through_clip import Limits
 
 MOST_SWEEPS = 1000
 SETTLED = 1e-4  # a factor closer to 1 than this is no rewrite
@@ -58,21 +63,25 @@ def factors(run: list[Seam], options: EqualizationOptions) -> list[Channels]:
     return list(np.exp(np.cumsum(logs.mean(axis=0) - logs, axis=0))[:-1])
 
 
-def sweep(runs: list[list[Seam]], options: EqualizationOptions) -> None:
+def sweep(runs: list[list[Seam]], options: EqualizationOptions, limits: Mapping[int, Limits]) -> None:
     """Equalize every run once, front to back."""
     for run in runs:
         for seam, s in zip(run, factors(run, options), strict=True):
+            if id(seam) in limits:
+                s = np.clip(seam.head.out_scale * s, *limits[id(seam)]) / seam.head.out_scale
             seam.head.out_scale *= s
             seam.tail.in_scale *= np.repeat(s, seam.repeat)
 
 
-def iterate(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions) -> int:
+def iterate(
+    runs: list[list[Seam]], layers: list[Layer], options: EqualizationOptions, limits: Mapping[int, Limits]
+) -> int:
     """Sweep as often as asked, but no more than MOST_SWEEPS times, or until mean |dw| summed over layers is at most the
     threshold; returns the sweeps."""
     if options.steps != -1:
         for number in range(options.steps):
             before = [(layer.out_scale.copy(), layer.in_scale.copy()) for layer in layers]
-            sweep(runs, options)
+            sweep(runs, options, limits)
             if all(
                 np.array_equal(was, now)
                 for layer, scales in zip(layers, before, strict=True)
@@ -84,7 +93,7 @@ def iterate(runs: list[list[Seam]], layers: list[Layer], options: EqualizationOp
         return options.steps
     for number in range(1, MOST_SWEEPS + 1):
         before = [(layer.out_scale.copy(), layer.in_scale.copy()) for layer in layers]
-        sweep(runs, options)
+        sweep(runs, options, limits)
         change = sum(layer.change(*scales) for layer, scales in zip(layers, before, strict=True))
         if change <= options.total_layer_diff_threshold:
             return number
@@ -101,9 +110,9 @@ def equalize(graph: Graph, context: Context) -> int:
     """Equalize the channel ranges of consecutive layers, where include_cle asks for it."""
     if not context.options[CallOptions].include_cle:
         return 0
-    found = seams(graph, context)
+    found, limits = limits_of(graph, context, seams(graph, context))
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
-    sweeps = iterate(chains(found), layers, context.options[EqualizationOptions])
+    sweeps = iterate(chains(found), layers, context.options[EqualizationOptions], limits)
     moved = [seam for seam in found if np.abs(np.log(seam.head.out_scale)).max() > SETTLED]
     if not moved:
         return 0

@@ -36,3 +36,9 @@ class EqualizationOptions(OptionGroup):
         needs="CLEScaleUseThreshold",
         check=lambda limit: limit >= 0,
     )
+    through_clip: bool = option(
+        False,
+        "Let factors pass a Clip from 0 to a limit (ReLU6), as far as it acts on none of the samples.",
+        key="CLEThroughClip",
+        needs="IncludeCLE",
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnx import NodeProto
 
@@ -23,17 +24,27 @@ from ort_vitis_plugin.api import (
 )
 
 from .layer import OPERATORS, Layer, why_not
+from .options import EqualizationOptions
 
 INFINITY = float("inf")
 
 
 @dataclass(frozen=True)
 class Seam:
-    """Output channel i of ``head`` is read as columns i * repeat ... of ``tail``."""
+    """Output channel i of ``head`` is read as columns i * repeat ... of ``tail``; ``clips`` to a limit lie between."""
 
     head: Layer
     tail: Layer
     repeat: int
+    clips: tuple[NodeProto, ...] = ()
+
+
+class Reached(NamedTuple):
+    """The layer that reads another, whether a flattening lies between, and what clips there to a limit."""
+
+    reader: NodeProto
+    flat: bool
+    clips: tuple[NodeProto, ...]
 
 
 def _always(graph: Graph, node: NodeProto) -> bool:
@@ -120,9 +131,16 @@ def _flattens(graph: Graph, node: NodeProto) -> bool:
     return rows == -1 and columns == volume
 
 
-def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
-    """The layer that reads ``head`` and whether a flattening lies between, or why there is none."""
+def limit_of(graph: Graph, node: NodeProto) -> float | None:
+    """The limit of a Clip from 0 to a finite one, such as ReLU6; None for all else."""
+    low, high = clip_bounds(graph, node) if node.op_type == "Clip" else (None, None)
+    return high if low == 0.0 and high is not None and 0 < high < INFINITY else None
+
+
+def follow(graph: Graph, head: NodeProto, *, through_clip: bool = False) -> Reached | str:
+    """The layer that reads ``head``, or why there is none."""
     node, flat = head, False
+    clips: list[NodeProto] = []
     while True:
         tensor = node.output[0]
         if tensor in graph.outputs:
@@ -133,8 +151,10 @@ def follow(graph: Graph, head: NodeProto) -> tuple[NodeProto, bool] | str:
         if reader.domain not in DEFAULT_DOMAINS or reader.input[0] != tensor:
             return f"{tensor} ends in {reader.op_type} {reader.name}"
         if reader.op_type in OPERATORS:
-            return reader, flat
-        if reader.op_type in ("Flatten", "Reshape") and not flat and _flattens(graph, reader):
+            return Reached(reader, flat, tuple(clips))
+        if through_clip and not flat and limit_of(graph, reader) is not None:
+            clips.append(reader)
+        elif reader.op_type in ("Flatten", "Reshape") and not flat and _flattens(graph, reader):
             flat = True
         elif flat and reader.op_type not in ("Relu", "LeakyRelu", "Identity", "Dropout"):
             return f"{reader.op_type} {reader.name} comes behind a flattening"
@@ -156,20 +176,21 @@ def seams(graph: Graph, context: Context) -> list[Seam]:
         return layers[id(node)]
 
     found: list[Seam] = []
+    through_clip = context.options[EqualizationOptions].through_clip
     for node in graph.of_type(*OPERATORS):
-        reached = follow(graph, node)
+        reached = follow(graph, node, through_clip=through_clip)
         if isinstance(reached, str):
             graph.skip(node, reached)
             continue
-        head, tail = layer(node), layer(reached[0])
+        head, tail = layer(node), layer(reached.reader)
         if isinstance(head, str):
             graph.skip(node, head)
         elif isinstance(tail, str):
-            graph.skip(node, f"{reached[0].op_type} {reached[0].name} follows, but {tail}")
-        elif reached[0].op_type == "Gemm" and attribute(reached[0], "transA", 0):
-            graph.skip(node, f"{reached[0].name} reads it transposed")
-        elif tail.inputs % head.outputs or (tail.inputs != head.outputs and not reached[1]):
-            graph.skip(node, f"channels of {reached[0].name} do not match")
+            graph.skip(node, f"{reached.reader.op_type} {reached.reader.name} follows, but {tail}")
+        elif reached.reader.op_type == "Gemm" and attribute(reached.reader, "transA", 0):
+            graph.skip(node, f"{reached.reader.name} reads it transposed")
+        elif tail.inputs % head.outputs or (tail.inputs != head.outputs and not reached.flat):
+            graph.skip(node, f"channels of {reached.reader.name} do not match")
         else:
-            found.append(Seam(head, tail, tail.inputs // head.outputs))
+            found.append(Seam(head, tail, tail.inputs // head.outputs, reached.clips))
     return found

@@ -44,7 +44,7 @@ def plan_of(**tensors: tuple[int, float]) -> Plan:
 
 
 def test_a_plan_is_moved_and_the_moves_name_their_rules() -> None:
-    plan = plan_of(w=(20, 0.02), x=(5, 0.03), y=(2, 0.01), z=(2, 0.01))
+    plan = plan_of(w=(20, 0.002), x=(5, 0.003), y=(2, 0.001), z=(2, 0.001))
     plan.tensors["w"].fixed = True
     bounds = [CUT, *equal("z", "y")]
     moves, violations = adjust_plan(plan, bounds)

@@ -1,4 +1,4 @@
-"""A rule gives way only where it would clip a tensor to nothing, and nothing but that rule does."""
+"""A rule gives way only where it would clip a tensor to ruin, and nothing but that rule does."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -38,9 +38,19 @@ def test_nothing_gives_way_where_nothing_is_clipped() -> None:
 
 
 @pytest.mark.parametrize(("bits", "ruins"), [(0, False), (1, True), (9, True)])
-def test_clipping_that_loses_a_quarter_of_the_energy_is_ruin(bits: int, ruins: bool) -> None:
+def test_clipping_that_loses_half_of_the_energy_is_ruin(bits: int, ruins: bool) -> None:
     found = dict.fromkeys(START, -2 + bits)
     assert bool(asked(START, found, *joins("concat", "box", "score", "y"))) is ruins
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ruins"),
+    [(7e-5, 0.086, True), (7e-5, 0.0095, False), (2e-3, 0.015, False), (1e-3, 0.011, True)],
+)
+def test_ruin_is_less_than_twenty_decibels_and_ten_lost(before: float, after: float, ruins: bool) -> None:
+    costs = {name: lambda position: after if position > -2 else before for name in START}
+    found = dict.fromkeys(START, -1)
+    assert bool(in_the_way(START, found, costs, joins("concat", "box", "score", "y"))) is ruins
 
 
 def test_what_must_hold_never_gives_way() -> None:

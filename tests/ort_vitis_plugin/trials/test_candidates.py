@@ -48,12 +48,12 @@ def bench() -> Bench:
 
 
 @cache
-def joined() -> Bench:
+def joined(boxes: float = 0.4) -> Bench:
     rng = np.random.default_rng(0)
     floats = {
         "w0": rng.normal(0, 0.3, (6, 3, 3, 3)),
         "b0": rng.normal(0, 0.1, 6),
-        "w1": rng.normal(0, 0.4, (4, 6, 1, 1)),
+        "w1": rng.normal(0, boxes, (4, 6, 1, 1)),
         "b1": np.zeros(4),
         "w2": rng.normal(0, 0.3, (3, 6, 1, 1)),
         "b2": np.full(3, -1.0),
@@ -95,14 +95,22 @@ def test_what_would_be_refused_is_known_before_work() -> None:
 
 
 def test_where_a_rule_clips_its_node_is_left_float() -> None:
-    (found,) = rules(joined(), NPU)
+    table = joined(boxes=0.15)
+    (found,) = rules(table, NPU)
     assert found.change == {"nodes_to_exclude": ["c"]}
     assert found.what == "c float, clipped by AlignConcat"
-    first = joined().tried("first", NPU)
-    row = joined().tried(found.what, {**NPU, **found.change}, first)
-    assert row.gain is not None
-    assert row.gain > 3
-    assert row.on_device == first.on_device - 1
+    first, last = NPU, {**NPU, **found.change}
+    before, after = (
+        {each.name: each.decibels for each in table.judge.judgements(table.quantized(asked).model)}
+        for asked in (first, last)
+    )
+    boxes = next(name for name in before if "0:4" in name)
+    assert after[boxes] > before[boxes] + 3
+    assert table.tried("last", last).on_device == table.tried("first", first).on_device - 1
+
+
+def test_where_a_rule_would_ruin_nothing_is_left_to_try() -> None:
+    assert list(rules(joined(), NPU)) == []
 
 
 def test_simulated_nodes_are_left_float_as_many_as_may_be() -> None:

@@ -111,3 +111,14 @@ def test_layers_without_bias_are_not_walked() -> None:
     simulation = rounded(model)
     result = finetune(model, simulation, feeds(model, 8, 1), opened, FinetuneSettings(candidates=ONLY_BIAS))
     assert (result.layers, result.biases, result.after) == ([], {}, result.before)
+
+
+def test_what_samples_held_out_confirm_is_the_mean_of_all() -> None:
+    model = network("Gemm")
+    simulation, known = rounded(model), feeds(model, 8, 1)
+    result = finetune(model, simulation, known, opened, FinetuneSettings(candidates=ONLY_BIAS))
+    changed = Graph(simulation.model)
+    changed.put_initializer(numpy_helper.from_array(result.biases["b"], "b"))
+    mended = changed.to_model()
+    gaps = [run_model(mended, feed)["y"] - run_model(model, feed)["y"] for feed in known]
+    np.testing.assert_allclose(np.mean(gaps, axis=(0, 1)), 0, atol=1e-5)
