@@ -41,6 +41,21 @@ def test_far_away_limits_are_reached() -> None:
     assert found == {"x": 15, "y": -2}
 
 
+def test_steps_of_no_network_take_no_longer() -> None:
+    """Whole tables would have 3.6e9 and 1.2e7 entries; what is found is the best nevertheless."""
+    four = Bound(X + Y + Position("v") - Position("w"), 0, 16)
+    start = {"x": 100, "y": 100, "v": 100, "w": -100}
+    found = solve(start, {name: slope(at, 1.0) for name, at in start.items()}, (), [four])
+    assert not found.violations
+    assert sum(abs(found.positions[name] - at) for name, at in start.items()) == 400 - 16
+
+    start = {"w": 100, "x": 100, "y": -52}
+    squares = {name: lambda position, at=at: float((position - at) ** 2) for name, at in start.items()}
+    found = solve(start, squares, (), [CUT])
+    assert not found.violations
+    assert sorted(abs(found.positions[name] - at) for name, at in start.items()) == [78, 79, 79]  # 252 - 16 in all
+
+
 def test_errors_of_costs_come_through() -> None:
     def fails(position: int) -> float:
         raise ZeroDivisionError("no energy")
