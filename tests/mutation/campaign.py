@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import signal
 import sys
 import time
 import tomllib
@@ -58,6 +59,7 @@ def tell(mutant: Mutant, outcome: str) -> None:
 def main() -> int:
     """Try them, and count."""
     arguments = parser().parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no process of a trial is left
     rooms = arguments.room or list(ROOMS)
     end = time.monotonic() + 60 * arguments.minutes
     counts: Counter[str] = Counter()

@@ -38,12 +38,16 @@ def forked(work: Callable[[], int], seconds: float) -> int | None:
         finally:
             os._exit(code)
     os.close(writing)
-    ready, _, _ = select.select([reading], [], [], seconds)  # the end of the process closes its pipe
-    if not ready:
-        os.killpg(child, signal.SIGKILL)
-    os.close(reading)
-    _, status = os.waitpid(child, 0)
-    return os.WEXITSTATUS(status) if ready and os.WIFEXITED(status) else None
+    ended = False
+    try:
+        ready, _, _ = select.select([reading], [], [], seconds)  # the end of the process closes its pipe
+        ended = bool(ready)
+    finally:
+        if not ended:
+            os.killpg(child, signal.SIGKILL)
+        os.close(reading)
+        _, status = os.waitpid(child, 0)
+    return os.WEXITSTATUS(status) if ended and os.WIFEXITED(status) else None
 
 
 class _Selection:
