@@ -36,7 +36,9 @@ class Reached:
         found = {context for line in lines for context in self.contexts.get(file, {}).get(str(line), ())}
         reaching = [test for test in self.seconds if test in found or test.partition("::")[0] in found]
         others = [test for test in self.seconds if test not in {*reaching}] if AT_IMPORT in found else []
-        return [test for tests in (reaching, others) for test in sorted(tests, key=lambda each: self._order(each, near))]
+        return [
+            test for tests in (reaching, others) for test in sorted(tests, key=lambda each: self._order(each, near))
+        ]
 
     def _order(self, test: str, near: list[str]) -> tuple[bool, float]:
         return test.partition("::")[0] not in near, self.seconds[test]

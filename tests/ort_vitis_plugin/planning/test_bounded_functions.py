@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.zoo.configurations import CPU, NPU_CNN
