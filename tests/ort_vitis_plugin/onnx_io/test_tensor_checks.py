@@ -136,3 +136,12 @@ def test_nodes_of_bodies_in_functions_count(monkeypatch: pytest.MonkeyPatch) -> 
         load_model(branched)
     monkeypatch.setenv("ORT_VITIS_MAX_NODES", "1000")
     load_model(branched)
+
+
+def test_names_of_inputs_that_are_no_tensors_are_looked_at_too() -> None:
+    whole = model()
+    whole.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
+    load_model(whole)
+    raw = whole.SerializeToString().replace(b"\n\x01s", b"\n\x01\xff")
+    with pytest.raises(errors.QuantizationError):
+        load_model(onnx.ModelProto.FromString(raw))

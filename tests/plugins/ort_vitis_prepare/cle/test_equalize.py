@@ -72,6 +72,10 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
         "h = Conv(x, w, b) r = Pad(h, p) y = Conv(r, u)",
         {**W, "p": np.array([0, 1, 0, 0, 0, 0, 0, 0]), "u": (3, 6, 3, 3)},
     ),
+    "Pad of axes that are not known": (
+        "a = Cast<to = 7>(n) h = Conv(x, w, b) r = Pad(h, p, , a) y = Conv(r, u)",
+        {**W, "p": np.array([1, 1, 1, 1]), "n": np.array([2, 3], np.int32)},
+    ),
     "shared head weights": ("h = Conv(x, w, b) r = Relu(h) y = Conv(r, w)", {"w": (4, 4, 3, 3), "b": (4,)}),
     "computed weights": (
         "w = Abs(w0) h = Conv(x, w, b) r = Relu(h) y = Conv(r, u)",
