@@ -68,3 +68,8 @@ def test_names_follow_the_output() -> None:
     )
     assert {tensor.name for tensor in result.graph.initializer} == {"yweights", "ybias"}
     assert op_types(result) == ["Conv"]
+
+
+def test_each_node_counts_once() -> None:
+    body = "h = BatchNormalization(x, g, o, m, v) r = Sigmoid(h) y = BatchNormalization(r, g, o, m, v)"
+    assert bn_to_conv(Graph(normalization("1, 3, 5, 5", body)), plain_context()) == 2

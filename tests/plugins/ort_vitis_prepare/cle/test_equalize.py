@@ -72,9 +72,13 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
         "h = Conv(x, w, b) r = Pad(h, p) y = Conv(r, u)",
         {**W, "p": np.array([0, 1, 0, 0, 0, 0, 0, 0]), "u": (3, 6, 3, 3)},
     ),
-    "Pad of axes that are not known": (
-        "a = Cast<to = 7>(n) h = Conv(x, w, b) r = Pad(h, p, , a) y = Conv(r, u)",
-        {**W, "p": np.array([1, 1, 1, 1]), "n": np.array([2, 3], np.int32)},
+    "Reshape to a computed shape": (
+        "c = Cast<to = 7>(n) h = Conv(x, w, b) r = Reshape(h, c) y = Gemm(r, g)",
+        {**W, "n": np.array([1, -1], np.int32), "g": (80, 3)},
+    ),
+    "Reshape to more than two axes": (
+        "h = Conv(x, w, b) r = Reshape(h, s) y = Conv(r, u)",
+        {**W, "s": np.array([1, 5, 4, 4])},
     ),
     "shared head weights": ("h = Conv(x, w, b) r = Relu(h) y = Conv(r, w)", {"w": (4, 4, 3, 3), "b": (4,)}),
     "computed weights": (
@@ -109,6 +113,13 @@ def test_left_alone(case: str) -> None:
     assert list(result.graph.initializer) == [
         tensor for tensor in model.graph.initializer if tensor.name in {t.name for t in result.graph.initializer}
     ]
+
+
+def test_not_through_a_pad_of_axes_that_are_not_known() -> None:
+    body = "a = Cast<to = 7>(n) h = Conv(x, w, b) r = Pad(h, p, , a) y = Conv(r, u)"
+    shapes = {**W, "p": np.array([1, 1, 1, 1]), "n": np.array([2, 3], np.int32)}
+    model = network(body, 18, outputs="float[1, 3, 4, 4] y", **shapes)
+    assert equalize(Graph(model), asking()) == 0
 
 
 def test_not_through_a_graph_output() -> None:
