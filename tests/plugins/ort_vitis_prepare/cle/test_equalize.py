@@ -101,6 +101,10 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
         "h = Conv(x, w, b) r = Reshape(h, s) y = Gemm(r, g)",
         {**W, "s": np.array([4, -1]), "g": (20, 3)},
     ),
+    "channels mixed by Reshape, the other side stated": (
+        "h = Conv(x, w, b) r = Reshape(h, s) y = Gemm(r, g)",
+        {**W, "s": np.array([-1, 20]), "g": (20, 3)},
+    ),
     "Gemm that reads its input transposed": ("h = Gemm(x, w) y = Gemm<transA = 1>(h, g)", {"w": (4, 5), "g": (2, 3)}),
 }
 

@@ -32,9 +32,7 @@ def gemm(attributes: str, inputs: str = "x, w, b"):
         ("<alpha = 1.0, beta = 1.0>", "x, w, b", 0, {"alpha": 1.0, "beta": 1.0}),
     ],
 )
-def test_factors_move_into_what_is_constant(
-    attributes: str, inputs: str, count: int, left: dict[str, float]
-) -> None:
+def test_factors_move_into_what_is_constant(attributes: str, inputs: str, count: int, left: dict[str, float]) -> None:
     source = gemm(attributes, inputs)
     assert fold_gemm_factors(Graph(source), plain_context()) == count
     (node,) = check_transform(fold_gemm_factors, source, tolerance=1e-6).graph.node
