@@ -439,7 +439,7 @@ def test_if_whose_condition_callers_may_replace_stays() -> None:
 )
 @pytest.mark.parametrize("side", [4, 200])
 def test_nothing_is_folded_that_grows_far_beyond_its_inputs(body: str, sides: int, side: int, stated: bool) -> None:
-    """64 KB more than the inputs; the size is known before the values are computed, whether or not shapes are stated."""
+    """64 KB more than the inputs; the size is known before the values are computed, shapes stated or not."""
     c = np.ones((side, 1), np.float32) if not sides else np.ones((1, 1), np.float32)
     constants = {"c": c, "n": np.array([side, side])} if sides else {"c": c, "d": np.ones((1, side), np.float32)}
     source = model(body.replace("y = ", "f = ") + " y = Sub(x, f)", 17, "(float[1, 1] x) => (float[] y)", **constants)
