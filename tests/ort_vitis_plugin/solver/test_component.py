@@ -25,6 +25,16 @@ def test_joint_moves_along_a_chain() -> None:
     assert len(stuck.violations) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_large_part_follows_its_slopes_as_far_as_they_go(sign: int) -> None:
+    """Beyond 64 groups no other valley is looked for, but nobody stops on a slope."""
+    names = [f"x{at}" for at in range(70)]
+    bounds = [Bound(Position(a) - Position(b), **({"high": 0} if sign > 0 else {"low": 0})) for a, b in pairwise(names)]
+    bounds.append(Bound(Position("x0"), **({"low": 2} if sign > 0 else {"high": -2})))
+    costs = {name: slope(sign * 30, 1.0) for name in names}
+    assert solve(dict.fromkeys(names, 0), costs, (), bounds).positions == dict.fromkeys(names, sign * 30)
+
+
 def test_the_other_valley_is_found() -> None:
     def two_valleys(position: int) -> float:
         return {5: 0.0, 12: 0.1}.get(position, 1.0)

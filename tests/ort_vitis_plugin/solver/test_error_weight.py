@@ -65,9 +65,19 @@ def test_a_product_counts_by_its_share_where_something_is_added_to_it(bias: str,
     """Of a node without a bias the product is the whole result."""
     text = f"t (float[1, 2] x) => (float[1, 2] y) {{ h = Gemm(x, w{bias}) y = Sigmoid(h) }}"
     constants = {name: np.ones(2 if name == "b" else (2, 2), np.float32) for name in ("w", "b") if name in "w" + bias}
-    made = plan(graph(text, 17, constants), dict.fromkeys(["x", "h", *constants], 3))
-    for name, value in {"x": 0.1, "w": 1.0, "h": 1.0}.items():
+    made = plan(graph(text, 17, constants), dict.fromkeys(["x", "h", "y", *constants], 3))
+    for name, value in {"x": 0.1, "w": 1.0, "h": 1.0, "y": 10.0}.items():
         made.tensors[name].curve = curve(value)
     assert ErrorWeights(made).of("w") == pytest.approx(share)
     assert ErrorWeights(made).of("x") == pytest.approx(share)
     assert ErrorWeights(made).of("h") == 1.0
+
+
+def test_what_leads_to_a_small_addend_counts_as_little_as_it() -> None:
+    text = "t (float[1, 2] x, float[1, 2] z) => (float[1, 2] y) { a = Relu(x) b = Abs(a) s = Add(b, z) y = Neg(s) }"
+    made = plan(graph(text), dict.fromkeys("xzabsy", 3))
+    for name, value in {"x": 0.1, "a": 0.1, "b": 0.1, "z": 1.0, "s": 1.0, "y": 1.0}.items():
+        made.tensors[name].curve = curve(value)
+    weights = ErrorWeights(made)
+    assert [weights.of(name) for name in "xab"] == [pytest.approx(0.01)] * 3
+    assert weights.of("z") == weights.of("s") == 1.0

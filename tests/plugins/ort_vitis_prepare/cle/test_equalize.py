@@ -16,7 +16,8 @@ from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.request.call import Call
 from ort_vitis_plugin.testing import check_transform, graph, opsets, plain_context
-from ort_vitis_prepare.cle.equalize import equalize
+from ort_vitis_prepare.cle.equalize import equalize, iterate
+from ort_vitis_prepare.cle.options import EqualizationOptions
 
 OPSETS = opsets()
 
@@ -326,6 +327,11 @@ def test_a_bias_counts_in_the_range() -> None:
     assert equalize(with_bias, asking()) == 1
     assert with_bias.array("w").item() == pytest.approx(0.5)  # type: ignore[union-attr]  # sqrt(1 / (8 / 2))
     assert equalize(without, asking(CLEScaleAppendBias=False)) == 0
+
+
+@pytest.mark.parametrize("steps", [1, 5, 10**20])
+def test_sweeps_end_where_nothing_changes(steps: int) -> None:
+    assert iterate([], [], asking(CLESteps=steps).options[EqualizationOptions]) == 1
 
 
 @pytest.mark.option("CLESteps")

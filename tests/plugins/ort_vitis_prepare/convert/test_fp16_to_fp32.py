@@ -151,3 +151,4 @@ def test_types_are_widened_wherever_they_are_held() -> None:
         assert _type(kind) == 1
         assert str(kind).count("elem_type: 1\n") == 1
         assert _type(kind) == 0
+    assert _type(onnx.TypeProto()) == 0

@@ -37,3 +37,12 @@ def test_factors_move_into_what_is_constant(attributes: str, inputs: str, count:
     assert fold_gemm_factors(Graph(source), plain_context()) == count
     (node,) = check_transform(fold_gemm_factors, source, tolerance=1e-6).graph.node
     assert {entry.name: entry.f for entry in node.attribute} == left
+
+
+def test_what_the_request_names_keeps_its_values() -> None:
+    edited = Graph(gemm("<alpha = 0.5, beta = 2.0>"))
+    edited.kept.add("w")
+    assert fold_gemm_factors(edited, plain_context()) == 1
+    assert [skip.reason for skip in edited.skips] == ["the request names w"]
+    (node,) = edited
+    assert list(node.input)[:2] == ["x", "w"]
