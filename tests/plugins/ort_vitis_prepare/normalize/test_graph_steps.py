@@ -458,3 +458,13 @@ def test_what_the_request_names_stays_though_nobody_reads_it() -> None:
         edited.kept |= kept
         STEPS["RemoveUnread"](edited, plain_context())
         assert [node.op_type for node in edited] == left
+
+
+def test_what_a_branch_knows_of_shapes_is_known_where_it_moves() -> None:
+    source = branching("", c=np.array(True))
+    (body,) = (entry.g for node in source.graph.node for entry in node.attribute if entry.name == "then_branch")
+    body.value_info.append(helper.make_tensor_value_info("k", 1, ["N", None, 3]))
+    edited = Graph(source)
+    STEPS["InlineConstantIf"](edited, plain_context())
+    (constant,) = edited.of_type("Constant")
+    assert edited.shape(constant.output[0]) == ("N", None, 3)
