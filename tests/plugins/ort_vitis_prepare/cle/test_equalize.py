@@ -120,9 +120,18 @@ def test_left_alone(case: str) -> None:
     ]
 
 
-def test_not_through_a_pad_of_axes_that_are_not_known() -> None:
-    body = "a = Cast<to = 7>(n) h = Conv(x, w, b) r = Pad(h, p, , a) y = Conv(r, u)"
-    shapes = {**W, "p": np.array([1, 1, 1, 1]), "n": np.array([2, 3], np.int32)}
+@pytest.mark.parametrize(
+    ("known", "values", "pad"),
+    [
+        ("p", [2, 3], "a = Cast<to = 7>(n) r = Pad(h, p, , a)"),
+        ("a", [1, 1, 1, 1], "p = Cast<to = 7>(n) r = Pad(h, p, , a)"),
+    ],
+    ids=["axes", "pads"],
+)
+def test_not_through_a_pad_of_which_something_is_computed(known: str, values: list[int], pad: str) -> None:
+    body = f"h = Conv(x, w, b) {pad} y = Conv(r, u)"
+    held = {"p": np.array([1, 1, 1, 1]), "a": np.array([2, 3])}
+    shapes = {**W, known: held[known], "n": np.array(values, np.int32)}
     model = network(body, 18, outputs="float[1, 3, 4, 4] y", **shapes)
     assert equalize(Graph(model), asking()) == 0
 
