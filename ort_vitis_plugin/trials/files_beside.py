@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import OptionError
+from ..errors import OptionError, OutputError
 from ..onnx_io.whole_file import is_stream
 
 
@@ -19,6 +19,18 @@ class FilesBeside(NamedTuple):
     def named(self) -> list[tuple[str, str | Path]]:
         """With what messages call them."""
         return [("the configuration of the best", self.configuration), ("the file of trials", self.trials)]
+
+    def check(self) -> None:
+        """A configuration that no search left is somebody's own.
+
+        Raises:
+            OutputError: so it is.
+        """
+        if self.configuration.exists() and not self.trials.exists():
+            raise OutputError(
+                f"{str(self.configuration)!r} would be replaced, but no search left it (there is no "
+                f"{self.trials.name}); choose another output, or move it away"
+            )
 
 
 def files_beside(out: str | Path) -> FilesBeside:

@@ -142,6 +142,8 @@ def tune(
     first = changed_keywords(arguments_of_quantize_static, {OPTIONS: {"Preset": target, **given}})
     beside = None if out is None else files_beside(out)
     check_output(model, out, data, () if beside is None else beside.named())
+    if beside is not None:
+        beside.check()
     source = load_model(model)
     split = split_of(data, source)
     bench = Bench(source, split, metric, given.get("CustomOpLibraries") or ())

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from ort_vitis_plugin.cli.main import main
-from ort_vitis_plugin.errors import OptionError, QuantizationError
+from ort_vitis_plugin.errors import OptionError, OutputError, QuantizationError
 from ort_vitis_plugin.testing import graph
 from ort_vitis_plugin.trials.files_beside import files_beside
 from ort_vitis_plugin.trials.tune import tune
@@ -37,6 +37,16 @@ def test_a_model_is_no_file_beside_itself(tmp_path: Path) -> None:
     with pytest.raises(QuantizationError, match="choose another file name"):
         tune(MODEL, FEEDS, out=out)
     assert out.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_configuration_that_no_search_left_is_not_replaced(tmp_path: Path) -> None:
+    mine = tmp_path / "net.toml"
+    mine.write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"no search left it \(there is no net.trials.jsonl\); choose another output"):
+        tune(MODEL, FEEDS, out=tmp_path / "net.onnx")
+    assert mine.read_text(encoding="utf-8") == "mine"
+    (tmp_path / "net.trials.jsonl").touch()
+    files_beside(tmp_path / "net.onnx").check()
 
 
 @pytest.mark.parametrize("line", ["tune", "quantize --preset auto"])
