@@ -73,6 +73,17 @@ def test_broken_tensors(case: str, tmp_path: Path) -> None:
         load_model(tmp_path / "m.onnx")
 
 
+@pytest.mark.parametrize("kind", [29, 77, -1])
+def test_an_input_of_a_type_that_nobody_knows(kind: int) -> None:
+    broken = model()
+    broken.graph.input[0].type.tensor_type.elem_type = kind
+    with pytest.raises(errors.ModelError, match=f"the input 'x' is of the type {kind}, which this onnx does not know"):
+        load_model(broken)
+    for known in TensorProto.DataType.values():
+        broken.graph.input[0].type.tensor_type.elem_type = known
+        load_model(broken)
+
+
 @pytest.mark.parametrize("kind", ["INT4", "UINT4", "BFLOAT16", "FLOAT8E4M3FN", "STRING", "BOOL", "COMPLEX64", "DOUBLE"])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 2)])
 def test_tensors_of_any_type_pass(kind: str, shape: tuple[int, ...]) -> None:
