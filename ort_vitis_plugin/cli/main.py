@@ -39,6 +39,7 @@ from . import (
 )
 from .completion import completion_verb
 from .flag_names import as_typed
+from .standard_streams import standard_streams
 from .verb import STYLE, Verbs
 from .whole_command import INTERRUPTED, WRONG, status_of
 
@@ -91,7 +92,7 @@ for command in convert.ALIASES:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Answer one command; returns the exit status."""
-    with warnings.catch_warnings():
+    with standard_streams(), warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
         try:

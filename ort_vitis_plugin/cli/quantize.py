@@ -14,8 +14,9 @@ from .flag_names import as_typed
 from .gates import MIN_SQNR, below
 from .output import Output
 from .report import need_jinja2, write_page
-from .tune import SHORT_BUDGET, TARGET, refuse_stream, show_search
+from .tune import SHORT_BUDGET, TARGET, show_search
 from .verb import verb
+from .verb_files import AUTO
 from .whole_command import status_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin import Result
 
-AUTO = "auto"
 EXAMPLES = (
     "ort-vitis quantize digits.onnx --data samples.npz --preset ipu_cnn",
     "ort-vitis quantize digits.onnx -o out.onnx --data pictures --preset A16W8",
@@ -121,7 +121,6 @@ def _automatic(
 
     if len(models) > 1 or reader is None:
         raise OptionError(f"--preset {AUTO} tries configurations of one model on samples; give one model and --data")
-    refuse_stream(output)
     options = {key: value for key, value in keywords["extra_options"].items() if key != "Preset"}
     target = options.pop("Target", TARGET)
     file = _output_of(models[0], output, AUTO, several=False)

@@ -75,7 +75,6 @@ def tune_verb(
     """
     from ort_vitis_plugin.trials.tune import tune
 
-    refuse_stream(output)
     found = said(flags)
     keywords = keywords_of(found)
     target = keywords["extra_options"].pop("Preset", TARGET)
@@ -92,19 +91,6 @@ def tune_verb(
         **keywords,
     )
     return show_search(out, tuned, goal)
-
-
-def refuse_stream(output: str | None) -> None:
-    """Refuse standard output before any work.
-
-    Raises:
-        OptionError: so it is.
-    """
-    from ort_vitis_plugin.errors import OptionError
-    from ort_vitis_plugin.onnx_io.whole_file import is_stream
-
-    if is_stream(output):
-        raise OptionError(f"-o {output}: configuration and trials lie beside the model; give a file name")
 
 
 def show_search(out: Output, tuned: Tuned, goal: float | None) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from ..data_readers.sample_paths import sample_paths
 from ..onnx_io.call_files import MODEL, CallFiles
 from ..onnx_io.whole_file import is_stream
+from ..trials.files_beside import files_beside
 
 # Parameter, and what a message calls its file.
 READ_MODELS = (("model", MODEL), ("quantized", "the quantized model"), ("float_model", "the float model"))
@@ -30,6 +31,7 @@ WRITTEN = (
 )
 BOTH = (("checkpoint", "the checkpoint"),)
 FOLDERS = (("plot", "the folder of plots"), ("folder", "the folder of the demo"), ("cache", "the provider's cache"))
+SEARCHES, AUTO = ("tune",), "auto"  # verbs, and a preset, that try configurations
 INTO_FOLDER = ("dump",)  # verbs whose output is a folder
 FILE_OR_FOLDER = ("quantize",)  # and whose output may be one
 
@@ -53,6 +55,8 @@ def command_files(verb: str, given: Mapping[str, Any]) -> CallFiles:
     files.folders += _named((*FOLDERS, OUTPUT) if is_folder else FOLDERS, given)
     files.writes += _named([entry for entry in WRITTEN if not (is_folder and entry == OUTPUT)], given)
     files.both += _named(BOTH, given)
+    if isinstance(given.get("output"), str) and (verb in SEARCHES or given.get("preset") == AUTO):
+        files.writes += files_beside(output).named()
     return files
 
 

@@ -77,9 +77,9 @@ class Tensors:
         for tensor_proto in graph.initializer:
             self._set(tensor_proto.name, tensor_proto)
         for node in graph.node:
-            if node.op_type == "Constant" and node.attribute[0].name == "value":
+            if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
                 self._set(node.output[0], node.attribute[0].t)
-            elif (node.domain, node.op_type) in QUANTIZE:
+            elif (node.domain, node.op_type) in QUANTIZE and node.output:
                 known = self.types.get(node.input[2], 0) if has_input(node, 2) else TensorProto.UINT8
                 self.types[node.output[0]] = known
             for subgraph in subgraphs(node):
@@ -150,7 +150,14 @@ def zero_point_types(key: tuple[str, str], node: NodeProto, tensors: Tensors) ->
 
 
 def use_of(key: tuple[str, str], nodes: list[NodeProto], tensors: Tensors) -> Use:
-    """What these nodes have in common."""
+    """What these nodes have in common.
+
+    Raises:
+        ModelError: one has no scale.
+    """
+    for node in nodes:
+        if not (has_input(node, 0) and has_input(node, 1) and node.output):
+            raise ModelError(f"{node.op_type} node '{node.name}' lacks its tensor, its scale or its result")
     per_axis = any(tensors.sizes.get(node.input[1]) != 1 for node in nodes)
     widths = frozenset(bit_width_of(node) for node in nodes) if key in FIX_NEURON else frozenset()
     stated = {attribute.name for node in nodes for attribute in node.attribute if attribute.name in DEFAULTS}

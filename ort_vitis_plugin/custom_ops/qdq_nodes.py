@@ -12,27 +12,29 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 
-def is_native(node: NodeProto | None, op_type: str) -> bool:
-    """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21).
+def _has_scale(node: NodeProto) -> bool:
+    """One without is invalid, and no pair's."""
+    return len(node.input) > 1 and bool(node.output)
 
-    One without a scale is invalid, and no pair's.
-    """
-    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS and len(node.input) > 1
+
+def is_native(node: NodeProto | None, op_type: str) -> bool:
+    """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21)."""
+    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS and _has_scale(node)
 
 
 def is_quantize(node: NodeProto) -> bool:
     """float -> codes."""
-    return is_native(node, "QuantizeLinear") or (node.domain, node.op_type) in QUANTIZE
+    return is_native(node, "QuantizeLinear") or ((node.domain, node.op_type) in QUANTIZE and _has_scale(node))
 
 
 def is_dequantize(node: NodeProto) -> bool:
     """codes -> float."""
-    return is_native(node, "DequantizeLinear") or (node.domain, node.op_type) in DEQUANTIZE
+    return is_native(node, "DequantizeLinear") or ((node.domain, node.op_type) in DEQUANTIZE and _has_scale(node))
 
 
 def is_fix_neuron(node: NodeProto) -> bool:
     """float -> float, a whole pair in one node."""
-    return (node.domain, node.op_type) in FIX_NEURON
+    return (node.domain, node.op_type) in FIX_NEURON and _has_scale(node)
 
 
 def is_block_pair(node: NodeProto) -> bool:

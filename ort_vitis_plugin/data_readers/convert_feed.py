@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto
 
+from ..errors import CalibrationError
+
 Feed = dict[str, NDArray[Any]]
 
 CHANNELS_LAST = "ort_vitis_plugin.channels_last"  # metadata of a model: its inputs that were converted, one a line
@@ -53,8 +55,23 @@ def _fits(sizes: Sequence[int], dims: Sequence[int]) -> bool:
 
 
 def copied(feed: Mapping[str, Any]) -> Feed:
-    """A sample of its own: many readers fill the same arrays again."""
-    return {name: value.copy() if isinstance(value, np.ndarray) else deepcopy(value) for name, value in feed.items()}
+    """A sample of its own: many readers fill the same arrays again.
+
+    Raises:
+        CalibrationError: a value cannot be copied.
+    """
+    return {name: _copy(name, value) for name, value in feed.items()}
+
+
+def _copy(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    try:
+        return deepcopy(value)
+    except Exception as error:  # whatever the value's own code raises
+        raise CalibrationError(
+            f"the reader feeds {name} as {type(value).__name__}, which cannot be copied ({error}); give a numpy array"
+        ) from error
 
 
 def adapter_to(model: ModelProto) -> Callable[[Feed], Feed]:

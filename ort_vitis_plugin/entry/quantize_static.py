@@ -24,6 +24,8 @@ from .outcome import tell
 from .whole_call import request_files, whole_call
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from onnx import ModelProto
     from onnxruntime.quantization import CalibraterBase
 
@@ -168,11 +170,18 @@ def settings_for(*, plugins: Any = None, **configuration: Any) -> Settings:
         return settings_of(request_of("", None, configuration), catalog)
 
 
-def check_output(model: str | Path | ModelProto, output: str | Path | None, reader: Any) -> None:
-    """Refuse, before any work, an output that could not be written, or is a file that the call reads."""
+def check_output(
+    model: str | Path | ModelProto,
+    output: str | Path | None,
+    reader: Any,
+    beside: Sequence[tuple[str, str | Path]] = (),
+) -> None:
+    """Refuse, before any work, an output (or what lies beside it) that could not be written, or that the call reads."""
     bound = inspect.signature(quantize_static).bind(model, output, reader)
     bound.apply_defaults()
-    request_files(request_from_manual(bound.arguments)).check()
+    files = request_files(request_from_manual(bound.arguments))
+    files.writes += beside
+    files.check()
 
 
 def request_of(model: str | Path | ModelProto, reader: Any, configuration: Mapping[str, Any]) -> Request:

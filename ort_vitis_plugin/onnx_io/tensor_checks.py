@@ -23,11 +23,17 @@ MOST_NODES_VARIABLE = "ORT_VITIS_MAX_NODES"
 
 
 def check_tensors(model: ModelProto) -> None:
-    """Every initializer and constant of a model is of a known type, and holds what its dims say.
+    """Every initializer, constant and input of a model is of a known type, and holds what its dims say.
 
     Raises:
         ModelError: one does not, or its values lie in a file that nobody has read.
     """
+    for value in model.graph.input:
+        if value.type.tensor_type.elem_type not in TensorProto.DataType.values():
+            raise ModelError(
+                f"the input {value.name!r} is of the type {value.type.tensor_type.elem_type}, which this onnx does not "
+                "know"
+            )
     bodies = [node for function in model.functions for node in function.node]
     for tensor in (*tensors(model.graph), *(tensor for node in bodies for tensor in tensors_of(node))):
         _check(tensor)

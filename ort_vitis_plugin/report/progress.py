@@ -28,7 +28,7 @@ class Progress:
         self._start = self._said = time.monotonic()
         if os.environ.get("ORT_VITIS_PROGRESS", "1") == "0":
             return self
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():  # a service, or a program with a window, may have none
             self._logs = True
             return self
         from rich.console import Console

@@ -1,12 +1,15 @@
 """A few tensors and all the bounds between them: the positions of least cost, exactly.
 
 Every position near the start and the original's choice is tried, and further ones while they cost less than what is
-known to be possible; what costs more than that alone needs no trying.
+known to be possible; what costs more than that alone needs no trying. Where a bound would have more than a million
+combinations (positions a hundred apart: steps that are no network's), positions far from the best known are tried at
+equal distances, and then all those near the best of them.
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +29,7 @@ MARGIN = 2  # positions that are tried beyond those that satisfy a bound at once
 REACH = 12  # how far from there a small part is searched for other valleys of its curves
 SMALL = 64  # groups; a larger part is not searched for other valleys
 RIDGE = 4  # how many positions in a row must cost too much for the search to end there
+MOST = 1 << 20  # combinations of one bound
 _ROUNDING = 1 + 1e-9
 
 
@@ -50,6 +54,15 @@ class Costs:
                 raise CalibrationError(f"the squared error of {name!r} at position {position} is {value}")
             self.known[name, position] = value
         return self.known[name, position]
+
+
+def _thinned(span: Integers, known: int, most: int) -> Integers:
+    """At most so many of the positions: half of them those nearest to the known one, the others far apart alike."""
+    if len(span) <= most:
+        return span
+    by_distance = span[np.argsort(np.abs(span - known), kind="stable")]
+    near, far = by_distance[: most // 2], np.sort(by_distance[most // 2 :])
+    return np.sort(np.concatenate([near, far[np.linspace(0, len(far) - 1, most - len(near)).astype(np.int64)]]))
 
 
 class Component:
@@ -78,23 +91,42 @@ class Component:
         self.high = [min(max(positions) + MARGIN, MAX_POSITION) for positions in reach]
         self.limits = [(low - REACH, high + REACH) for low, high in zip(self.low, self.high, strict=True)]
         self.spans: list[Integers] = []
+        self.scopes = [
+            tuple(sorted({self.variable[name] for name in bound.variables if name in self.variable}))
+            for bound in self.bounds
+        ]
 
     def solve(self) -> dict[str, int]:
         """Positions by name."""
         known = [self.hint[group[0]] for group in self.groups]
+        tried: set[tuple[int, ...]] = set()
         while True:
+            tried.add(tuple(known))
             rows = [self.row(at) for at in range(len(self.groups))]
             most = self.cost(rows, known) * _ROUNDING if self.holds(known) else np.inf
             self.spans = [
                 low + np.flatnonzero((row[0] <= most) | (np.arange(len(row[0])) == position - low))
                 for low, row, position in zip(self.low, rows, known, strict=True)
             ]
+            is_thin = self.thin(known)
             kept = [row[:, span - low] for low, row, span in zip(self.low, rows, self.spans, strict=True)]
             at = [int(np.searchsorted(span, position)) for span, position in zip(self.spans, known, strict=True)]
             at = minimize([len(span) for span in self.spans], self.tables(kept), at)
             known = [int(span[value]) for span, value in zip(self.spans, at, strict=True)]
-            if not self.widen(rows, known):
+            is_new = is_thin and tuple(known) not in tried
+            if not self.widen(rows, known) and not is_new:
                 return self.named(known)
+
+    def thin(self, known: Sequence[int]) -> bool:
+        """Leave positions out until no bound has more than MOST combinations; False where none had."""
+        most = [len(span) for span in self.spans]
+        for scope in self.scopes:
+            if math.prod(len(self.spans[at]) for at in scope) > MOST:
+                for at in scope:
+                    most[at] = min(most[at], max(int(MOST ** (1 / len(scope))), 2))
+        before = [len(span) for span in self.spans]
+        self.spans = [_thinned(*each) for each in zip(self.spans, known, most, strict=True)]
+        return most != before
 
     def named(self, positions: Sequence[int]) -> dict[str, int]:
         return {name: positions[at] for name, at in self.variable.items()}
@@ -132,10 +164,9 @@ class Component:
         """The cost of each group, and the excess of each bound at a price that no saving can pay."""
         price = 1.0 + 2.0 * sum(float(row[0].max()) for row in rows)
         tables = [Table((at,), row) for at, row in enumerate(rows)]
-        return tables + [self.table(bound, price) for bound in self.bounds]
+        return tables + [self.table(*each, price) for each in zip(self.bounds, self.scopes, strict=True)]
 
-    def table(self, bound: Bound, price: float) -> Table:
-        scope = tuple(sorted({self.variable[name] for name in bound.variables if name in self.variable}))
+    def table(self, bound: Bound, scope: tuple[int, ...], price: float) -> Table:
         grid: dict[str, Integers] = {}
         for name in bound.variables:
             if name in self.variable:

@@ -22,6 +22,7 @@ from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .climb import Climb
+from .files_beside import files_beside
 from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
 
@@ -113,7 +114,10 @@ def tune(
     if not isinstance(given, Mapping):
         raise OptionTypeError(f"{OPTIONS} takes a dict, not {type(given).__name__}")
     first = changed_keywords(arguments_of_quantize_static, {OPTIONS: {"Preset": target, **given}})
-    check_output(model, out, data)
+    beside = None if out is None else files_beside(out)
+    check_output(model, out, data, () if beside is None else beside.named())
+    if beside is not None:
+        beside.check()
     source = load_model(model)
     split = split_of(data, source)
     bench = Bench(source, split, metric, given.get("CustomOpLibraries") or ())
@@ -123,7 +127,7 @@ def tune(
         "metric": metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__),
         "first": plain(first),
     }
-    rows = TrialFile(None if out is None else _beside(out, ".trials.jsonl"), head)
+    rows = TrialFile(None if beside is None else beside.trials, head)
     wanted = DECIBELS_OF_TYPES if kinds and goal is None and metric == SQNR else goal
     search = Climb(bench, rows, limit, TOLERANCE.get(metric, ANY) if isinstance(metric, str) else ANY, wanted)
     interrupted = False
@@ -142,8 +146,8 @@ def tune(
     assert best is not None
     readable = data if data is None or Samples(data, source).rewind() else split.all()
     result = quantize_static(model, out, readable, **changed_keywords(best.configuration, QUIET))
-    if out is not None:
-        write_text(_beside(out, ".toml"), configuration_text(best.configuration))
+    if beside is not None:
+        write_text(beside.configuration, configuration_text(best.configuration))
     return Tuned(best, search.rows, result, search.reaches(best), search.why_not(), interrupted)
 
 
@@ -161,7 +165,3 @@ def _known_types(types: Any) -> list[Any]:
     for kind in kinds:
         qtype(kind)
     return kinds
-
-
-def _beside(out: str | Path, suffix: str) -> Path:
-    return Path(out).with_suffix(suffix)

@@ -28,7 +28,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--first", type=int, default=0, help="leave out so many of them, tried before")
     made.add_argument("--seed", type=int, default=SEED)
     made.add_argument("--room", choices=sorted(ROOMS), action="append", help="rooms (default: all)")
-    made.add_argument("--quick", action="store_true", help="a module's own tests alone, not all of its room")
     made.add_argument("--minutes", type=float, default=600.0, help="no new mutant is tried after that time")
     return made
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from .rooms import ROOMS, ROOT
 
 Position = tuple[int, int]  # line from 1, column from 0
 STAR = re.compile(r"\*{1,2}(,|[a-z_]+[,)])")  # of parameters and of what is unpacked: no product
+_BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.FunctionDef, ast.ClassDef)
 SAME = ("_Eq_Is", "_Is_Eq", "_NotEq_IsNot", "_IsNot_NotEq")  # None, members and short texts are one object each
 
 
@@ -34,12 +36,29 @@ class Mutant:
     occurrence: int
     lines: range
 
+    @property
+    def kind(self) -> str:
+        """The operator without what it puts there."""
+        return self.operator.split("_")[0]
+
     def code(self, root: Path = ROOT) -> str:
         """The whole module with the change."""
         changed = mutate_code(_source(root, self.file), get_operator(self.operator)(), self.occurrence)
         if changed is None:
             raise ValueError(f"{self.file} has no place {self.occurrence} of {self.operator}")
         return str(changed)
+
+    def statement(self, root: Path = ROOT) -> range:
+        """The lines of the innermost statement that holds the change; of one with a block, those of its head."""
+        found = self.lines
+        for node in ast.walk(ast.parse(_source(root, self.file))):  # outer ones first
+            if isinstance(node, ast.stmt) and node.end_lineno is not None:
+                last = node.body[0].lineno - 1 if isinstance(node, _BLOCKS) else node.end_lineno
+                first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+                lines = range(first, max(last, first) + 1)
+                if self.lines.start in lines:
+                    found = lines
+        return found
 
     def difference(self, root: Path = ROOT) -> tuple[str, str]:
         """The lines that go and those that come, without their indents."""
@@ -89,12 +108,22 @@ def sites(room: str, file: str) -> Iterator[list[Mutant]]:
             at = (start[0], start[1] + 1) if text.startswith("@") else start
             if not (any(begin <= at <= end for begin, end in hidden) or STAR.match(text) or name.endswith(SAME)):
                 mutant = Mutant(room, file, name, occurrence, range(start[0], stop[0] + 1))
-                found[start, name.split("_")[0]].append(mutant)
+                found[start, mutant.kind].append(mutant)
     yield from (found[key] for key in sorted(found))
 
 
 def chosen(rooms: list[str], count: int, seed: int) -> list[Mutant]:
-    """So many mutants, each at a place of its own; equal seeds give equal mutants."""
-    rng = random.Random(seed)
-    places = [site for room in rooms for file in ROOMS[room].files() for site in sites(room, file)]
-    return [rng.choice(site) for site in rng.sample(places, min(count, len(places)))]
+    """So many mutants, each at a place of its own; equal seeds give equal mutants.
+
+    Each place draws a number from its own text, so that a change of the code leaves those of all other lines.
+    """
+    drawn: dict[str, list[Mutant]] = {}
+    for room in rooms:
+        for file in ROOMS[room].files():
+            lines = _source(ROOT, file).splitlines()
+            texts: Counter[str] = Counter()
+            for site in sites(room, file):
+                text = f"{file} {site[0].kind} {lines[site[0].lines.start - 1].strip()}"
+                texts[text] += 1
+                drawn[hashlib.sha256(f"{seed} {text} {texts[text]}".encode()).hexdigest()] = site
+    return [random.Random(number).choice(drawn[number]) for number in sorted(drawn)[:count]]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,43 @@ def test_what_nobody_runs_is_no_place() -> None:
 
     source = "@cache\ndef f(x: int | None) -> int | str:\n    y: int | None = x | 1\n    return y\n"
     assert sorted(start for start, _ in unread(source)) == [(1, 1), (2, 9), (2, 24), (3, 7)]
+
+
+def test_a_change_of_a_line_leaves_the_mutants_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.mutation import mutants
+
+    def texts(found: list[mutants.Mutant]) -> list[tuple[str, ...]]:
+        return [(each.file, each.operator, *each.difference()) for each in found]
+
+    before = texts(mutants.chosen(["pow2"], 12, 1))
+    source = mutants._source
+    monkeypatch.setattr(mutants, "_source", lambda root, file: f"MORE = 1 + 2\n{source(root, file)}")
+    after = [each for each in texts(mutants.chosen(["pow2"], 12, 1)) if "MORE" not in each[2]]
+    assert before[: len(after)] == after
+    assert len(after) < 12  # some of the new line
+
+
+def test_tests_of_a_line_are_those_that_run_it_and_all_where_an_import_does() -> None:
+    from tests.mutation.reached import Reached
+
+    seconds = {"far.py::slow": 2.0, "far.py::quick": 1.0, "near.py::slow": 3.0, "other.py::a": 0.1}
+    contexts = {"m.py": {"1": [""], "2": ["far.py::slow", "near.py::slow"], "3": ["far.py"], "4": ["gone.py::failed"]}}
+    known = Reached(seconds, contexts)
+    assert known.tests_of("m.py", [2], ["near.py"]) == ["near.py::slow", "far.py::slow"]
+    assert known.tests_of("m.py", [3], []) == ["far.py::quick", "far.py::slow"]
+    assert known.tests_of("m.py", [1], ["near.py"]) == ["near.py::slow", "other.py::a", "far.py::quick", "far.py::slow"]
+    assert known.tests_of("m.py", [4, 5], []) == known.tests_of("n.py", [1], []) == []
+
+
+def test_a_statement_is_the_innermost_one_or_its_head() -> None:
+    from tests.mutation.mutants import Mutant
+
+    found = Mutant("plan", "tests/mutation/trial.py", "core/AddNot", 0, range(1, 2))
+    lines = (ROOT / found.file).read_text(encoding="utf-8").splitlines()
+    place = next(number for number, line in enumerate(lines, 1) if "if not ended:" in line)
+    assert replace(found, lines=range(place, place + 1)).statement() == range(place, place + 1)
+    inside = next(number for number, line in enumerate(lines, 1) if "(item for item in items" in line)
+    assert len(replace(found, lines=range(inside, inside + 1)).statement()) == 3
 
 
 def test_every_equivalent_mutant_is_explained_and_still_a_change_of_the_code() -> None:

@@ -38,23 +38,42 @@ def forked(work: Callable[[], int], seconds: float) -> int | None:
         finally:
             os._exit(code)
     os.close(writing)
-    ready, _, _ = select.select([reading], [], [], seconds)  # the end of the process closes its pipe
-    if not ready:
-        os.killpg(child, signal.SIGKILL)
-    os.close(reading)
-    _, status = os.waitpid(child, 0)
-    return os.WEXITSTATUS(status) if ready and os.WIFEXITED(status) else None
+    ended = False
+    try:
+        ready, _, _ = select.select([reading], [], [], seconds)  # the end of the process closes its pipe
+        ended = bool(ready)
+    finally:
+        if not ended:
+            os.killpg(child, signal.SIGKILL)
+        os.close(reading)
+        _, status = os.waitpid(child, 0)
+    return os.WEXITSTATUS(status) if ended and os.WIFEXITED(status) else None
+
+
+class _Selection:
+    """A plugin of pytest: these tests alone, in this order."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.place = {test: number for number, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.place), key=lambda item: self.place[item.nodeid]
+        )
+
+
+def run_tests(places: list[str], *plugins: object, stop: bool = False) -> int:
+    """Pytest's exit status, in this process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    sys.dont_write_bytecode = True
+    return pytest.main(["-q", "-p", "no:cacheprovider", *(["-x"] if stop else []), *places], plugins=[*plugins])
 
 
 def passes(tests: list[str], seconds: float) -> bool | None:
-    """Whether these tests pass on the code as it lies there; nothing where they take too long, or end their process."""
-
-    def work() -> int:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        sys.dont_write_bytecode = True
-        return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests])
-
-    code = forked(work, seconds)
+    """Whether these tests (node ids) pass on the code as it lies there; nothing where they take too long, or end their
+    process."""
+    files = [*dict.fromkeys(test.partition("::")[0] for test in tests)]
+    code = forked(lambda: run_tests(files, _Selection(tests), stop=True), seconds)
     return None if code is None or code > NO_TESTS else code in (0, NO_TESTS)
 
 

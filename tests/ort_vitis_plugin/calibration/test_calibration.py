@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from ort_vitis_plugin.calibration import Calibration, calibration, calibration_of
+from ort_vitis_plugin.calibration.channel_squares import Channels
 from ort_vitis_plugin.errors import CalibrationError
 from tests.ort_vitis_plugin.calibration.sources import (
     TENSORS,
@@ -88,3 +90,28 @@ def test_merge() -> None:
     other.graph.node[1].op_type = "Tanh"
     with pytest.raises(CalibrationError, match="different models"):
         first.merge(calibration_of(other, feeds, ["x", "h"]))
+
+
+def test_parts_of_the_samples_have_the_energies_of_all() -> None:
+    feeds, wanted = spoiled(10), [Channels("x", -1, 4)]
+    parts = [calibration_of(network(), some, ["x"], channels=wanted) for some in (feeds[:6], feeds[6:])]
+    first, second = parts
+    first.merge(second)
+    whole = calibration_of(network(), feeds, ["x"], channels=wanted)
+    assert list(first.energies) == wanted
+    np.testing.assert_array_equal(first.energies[wanted[0]].places, whole.energies[wanted[0]].places)
+    first.merge(calibration_of(network(), feeds, ["x"]))
+    assert first.energies == {}  # of some of the samples alone they would not be the mean
+
+
+@pytest.mark.parametrize("change", [{"tensors": "x"}, {"tensors": [1]}, {"samples": "2"}, {"samples": True}])
+def test_a_head_of_other_kinds_is_none(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "c.npz"
+    calibration_of(network(), Ranged(2), ["x"]).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    head = json.loads(arrays["head"].tobytes())
+    arrays["head"] = np.frombuffer(json.dumps(head | change).encode(), np.uint8)
+    np.savez(path, **arrays)
+    with pytest.raises(CalibrationError, match="is not a calibration file"):
+        Calibration.load(path)

@@ -57,6 +57,17 @@ def test_samples_that_wait_are_not_lost(samples: int) -> None:
     np.testing.assert_allclose(whole.mean(), exact, rtol=1e-14)
 
 
+@pytest.mark.parametrize("value", [1.0, 2.0**-149, 2.0**100, 3.0 * 2.0**-20, 16777215.0])
+def test_a_sum_is_an_integer_in_places_of_16_bits(value: float) -> None:
+    """Files keep the places, so what they mean does not change."""
+    squares = ChannelSquares()
+    squares.add(np.array([value, 0], np.float32), 1)
+    weights = [Fraction(2) ** (16 * place - 149) for place in range(18)]
+    assert squares.places.shape == (2, 18)
+    for row, wanted in zip(squares.places, (value, 0), strict=True):
+        assert sum(int(place) * weight for place, weight in zip(row, weights, strict=True)) == wanted
+
+
 def test_samples_that_are_not_finite_or_empty_are_left_out() -> None:
     squares = ChannelSquares()
     squares.add(np.array([1.0, np.inf]), 4)

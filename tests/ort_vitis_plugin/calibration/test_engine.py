@@ -164,3 +164,14 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
         calibration_of(other, Ranged(4), TENSORS, checkpoint=tmp_path / "c")
     with pytest.raises(CalibrationError, match="holds 2 samples, but the reader has only 1"):
         calibration_of(network(), Reader(1), TENSORS, checkpoint=tmp_path / "c")
+
+
+def test_what_to_do_with_nan_has_two_values() -> None:
+    with pytest.raises(CalibrationError, match="non_finite is 'ignore'; it is 'report' or 'error'"):
+        calibration_of(network(), Reader(2), TENSORS, non_finite="ignore")
+
+
+def test_the_first_tensor_that_is_not_finite_is_named() -> None:
+    feeds = [{"x": np.full((1, 4), np.inf, np.float32)}]
+    with pytest.raises(CalibrationError, match="sample 0 puts 0 NaN and 4 Inf into tensor x"):
+        calibration_of(network(), feeds, ["x", "h", "r"], non_finite="error")

@@ -28,3 +28,16 @@ def test_the_fingerprint_is_that_of_what_is_computed(tmp_path: Path) -> None:
     onnx.save(model, str(tmp_path / "a.onnx"))
     onnx.save(model, str(tmp_path / "b.onnx"), save_as_external_data=True, size_threshold=0)
     assert fingerprint(tmp_path / "a.onnx") == fingerprint(tmp_path / "b.onnx") == mark
+
+
+def test_texts_count_and_data_that_lie_elsewhere_count_by_their_place() -> None:
+    def mark(text: str, place: str) -> str:
+        model = network()
+        aside = model.graph.initializer.add(name="aside", data_type=onnx.TensorProto.FLOAT, dims=[1])
+        aside.data_location = onnx.TensorProto.EXTERNAL
+        aside.external_data.add(key="location", value=place)
+        model.graph.initializer.append(onnx.helper.make_tensor("s", onnx.TensorProto.STRING, [1], [text]))
+        return fingerprint(model)
+
+    assert mark("a", "x.data") == mark("a", "x.data")
+    assert len({mark("a", "x.data"), mark("b", "x.data"), mark("a", "y.data")}) == 3

@@ -225,3 +225,31 @@ def test_a_dask_cluster_that_loses_a_worker() -> None:
         made = calibration_of(network(), Ranged(80, pause=0.05), TENSORS, executor=client, on_sample=kill)
         assert not pids
         assert content(made) == expected(80)
+
+
+def test_an_executor_may_hand_out_the_model_and_another_executor() -> None:
+    """As a client of Dask does."""
+
+    class Client(ThreadPoolExecutor):
+        scattered = 0
+
+        def scatter(self, data: object, *, broadcast: bool) -> object:
+            Client.scattered += broadcast
+            return data
+
+        def get_executor(self, *, pure: bool) -> Client:
+            assert not pure
+            return self
+
+    with Client(2) as executor:
+        assert content(calibration_of(network(), Reader(40), TENSORS, executor=executor)) == expected(40)
+    assert Client.scattered == 1
+
+
+def test_what_the_callers_code_raises_in_a_worker_is_not_tried_again() -> None:
+    class Fails(Reader):
+        def get_next(self) -> Any:
+            raise ConnectionError("mine")
+
+    with ThreadPoolExecutor(2) as executor, pytest.raises(ConnectionError, match="mine"):
+        calibration_of(network(), Fails(4), TENSORS, executor=executor)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, VAI_DOMAIN
+from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, OURS, VAI_DOMAIN
 from ort_vitis_plugin.custom_ops.op_usage import Tensors, Use, bit_width_of, our_nodes, use_of
 from ort_vitis_plugin.errors import ModelError, UnsupportedError
 from tests.ort_vitis_plugin.custom_ops.test_functions import model_of
@@ -54,3 +55,18 @@ def test_a_bit_width_that_is_none_is_told(width: object) -> None:
 def test_a_zero_point_of_another_type_is_told() -> None:
     with pytest.raises(UnsupportedError, match="has a zero point of type INT64"):
         use(np.int64)
+
+
+@pytest.mark.parametrize(("domain", "op_type"), sorted(OURS))
+@pytest.mark.parametrize(("inputs", "outputs"), [([], ["y"]), (["x"], ["y"]), (["", "s"], ["y"]), (["x", "s"], [])])
+def test_a_node_that_lacks_an_operand_is_told(domain: str, op_type: str, inputs: list[str], outputs: list[str]) -> None:
+    node = helper.make_node(op_type, inputs, outputs, "n", domain=domain)
+    with pytest.raises(ModelError, match=f"{op_type} node 'n' lacks its tensor, its scale or its result"):
+        use_of((domain, op_type), [node], Tensors(onnx.ModelProto()))
+
+
+def test_constants_and_quantizers_that_give_nothing_are_no_tensors() -> None:
+    model = onnx.ModelProto()
+    model.graph.node.append(helper.make_node("Constant", [], ["c"]))
+    model.graph.node.append(helper.make_node("VitisQuantizeLinear", ["x", "s"], [], domain=VAI_DOMAIN))
+    assert Tensors(model).types == {}

@@ -36,9 +36,12 @@ def test_strangers(domain: str, op_type: str) -> None:
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, False)
 
 
-@pytest.mark.parametrize(("domain", "op_type"), [*NATIVE, ("", "DequantizeLinear")])
-def test_a_native_node_without_a_scale_is_no_pair(domain: str, op_type: str) -> None:
-    node = helper.make_node(op_type, ["x"], ["y"], domain=domain)
+@pytest.mark.parametrize(("domain", "op_type"), [*NATIVE, ("", "DequantizeLinear"), *sorted(OURS)])
+@pytest.mark.parametrize(("inputs", "outputs"), [(["x"], ["y"]), ([], ["y"]), (["x", "scale"], [])])
+def test_a_node_without_a_scale_or_a_result_is_no_pair(
+    domain: str, op_type: str, inputs: list[str], outputs: list[str]
+) -> None:
+    node = helper.make_node(op_type, inputs, outputs, domain=domain)
     assert (is_quantize(node), is_dequantize(node), is_fix_neuron(node)) == (False, False, False)
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ort_vitis_plugin.data_readers.convert_feed import CHANNELS_LAST, adapt_feed, adapter_to, interface
+from ort_vitis_plugin.data_readers.convert_feed import CHANNELS_LAST, adapt_feed, adapter_to, copied, interface
+from ort_vitis_plugin.errors import CalibrationError
 from ort_vitis_plugin.testing import graph
 
 X = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
@@ -44,3 +45,22 @@ def test_strangers_pass_and_weights_do_not_travel() -> None:
     whole = graph("t (float[2] x) => (float[2] y) { y = Add(x, w) }", 17, {"w": np.ones(2, np.float32)})
     assert adapter_to(whole)({"x": X[0, 0, 0, :2], "z": "text"})["z"] == "text"
     assert (len(interface(whole).graph.node), len(interface(whole).graph.initializer)) == (0, 0)
+
+
+def test_what_is_no_tensor_passes() -> None:
+    """A list, and what an input of sequences takes, are left to the checks of samples."""
+    whole = model("1,2,3,4")
+    assert adapt_feed(whole, {"x": [1.0]})["x"] == [1.0]
+    whole.graph.input[0].type.sequence_type.elem_type.tensor_type.elem_type = 1
+    assert adapt_feed(whole, {"x": X})["x"] is X
+
+
+def test_a_sample_that_is_kept_is_nobody_elses() -> None:
+    feed = {"x": X.copy(), "s": [["a"]]}
+    kept = copied(feed)
+    feed["x"][:] = 0
+    feed["s"][0][0] = "b"
+    assert kept["s"] == [["a"]]
+    np.testing.assert_array_equal(kept["x"], X)
+    with pytest.raises(CalibrationError, match=r"feeds x as memoryview, which cannot be copied .* give a numpy array"):
+        copied({"x": memoryview(X)})

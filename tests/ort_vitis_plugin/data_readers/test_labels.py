@@ -38,6 +38,7 @@ def test_rows_have_labels_in_order(tmp_path: Path) -> None:
         ([4, 0, 2, 1], "4 labels for 3 rows"),
         ([4, 0.5, 2], "whole numbers from 0 on, not"),
         ("none.csv", "cannot be read"),
+        (5, "labels take a list of whole numbers or the path of a CSV file, not 5"),
     ],
 )
 def test_labels_that_do_not_fit_are_told(given: Any, text: str) -> None:

@@ -45,3 +45,13 @@ def test_the_same_kind_of_number_is_cast(given: type, taken: type) -> None:
 def test_what_would_lose_is_refused(array: np.ndarray, taken: type, message: str) -> None:
     with pytest.raises(CalibrationError, match=message):
         Input("x", np.dtype(taken)).cast(array, "here")
+
+
+def test_texts_have_a_shape_alone_and_what_is_no_tensor_has_neither() -> None:
+    model = graph("t (string[N,3] s) => (string[N,3] y) { y = Identity(s) }")
+    model.graph.input.append(helper.make_tensor_sequence_value_info("q", TensorProto.FLOAT, [3]))
+    model.graph.input.append(helper.make_tensor_value_info("u", TensorProto.FLOAT, None))
+    found = inputs_of(model)
+    assert (found["s"].dtype, found["s"].shape) == (None, (None, 3))
+    assert (found["q"].dtype, found["q"].shape) == (None, None)
+    assert (found["u"].dtype, found["u"].shape) == (np.float32, None)

@@ -11,7 +11,7 @@ import pytest
 
 import ort_vitis_plugin
 from ort_vitis_plugin.data_readers import RandomDataReader
-from ort_vitis_plugin.errors import OptionError
+from ort_vitis_plugin.errors import LimitError, OptionError
 
 Build = Callable[..., onnx.ModelProto]
 
@@ -132,3 +132,14 @@ def test_without_reader_the_report_warns(graph: Build) -> None:
     model = graph("t (float[1, 8] x) => (float[1, 8] y) { y = Sigmoid(x) }")
     report = ort_vitis_plugin.quantize_static(model, None, None).report
     assert any("random data" in note for note in report.notes)
+
+
+def test_a_sample_beyond_memory_is_refused_before_it_is_drawn(graph: Build) -> None:
+    with pytest.raises(LimitError, match=r"a random sample of this model would need .* GiB"):
+        RandomDataReader(graph("t (float[1048576, 1048576] x) => (float[N, M] y) { y = Relu(x) }"))
+
+
+def test_texts_are_empty(graph: Build) -> None:
+    feed = RandomDataReader(graph("t (string[2] x) => (string[2] y) { y = Identity(x) }")).get_next()
+    assert feed is not None
+    assert feed["x"].tolist() == ["", ""]

@@ -160,3 +160,49 @@ def test_a_reader_whose_rewind_does_nothing_is_read_once(graph: Build) -> None:
     samples = Samples(Once(), graph(ONE))
     assert len(list(samples)) == 1
     assert not samples.rewind()
+
+
+def test_every_sample_is_checked_not_only_the_first(graph: Build) -> None:
+    whole = graph("t (float[N, 3] x, string[N] s) => (float[N, 3] y, string[N] z) { y = Relu(x) z = Identity(s) }")
+    whole.graph.input[0].type.tensor_type.ClearField("shape")
+    good = {"x": ROW, "s": np.array(["a"], object)}
+    for bad, text in (
+        ({"x": ROW.astype(">f4")}, "sample 1: the reader feeds x as >f4, but .* in this machine's byte order"),
+        ({"x": ROW[0]}, r"sample 1: the reader feeds x as float32 .* of 1 axes, but the first sample was .* of 2 axes"),
+        ({"s": np.array([["a"]], object)}, "sample 1: the reader feeds s with shape"),
+        ({"x": [[1], [2, 3]]}, "sample 1: the reader feeds x as list, which is no array"),
+    ):
+        with pytest.raises(CalibrationError, match=text):
+            list(Samples([good, good | bad], whole))
+    assert len(list(Samples([good, good], whole))) == 2
+
+
+def test_inputs_that_are_no_tensors_and_defaults_are_taken(graph: Build) -> None:
+    whole = graph("t (float[N, 3] x) => (float[N, 3] y) { y = Add(x, w) }", 17, {"w": ROW})
+    whole.graph.input.append(onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [1, 3]))
+    whole.graph.input.append(onnx.helper.make_tensor_sequence_value_info("s", onnx.TensorProto.FLOAT, None))
+    feeds = [{"x": ROW, "w": ROW, "s": [ROW]}]
+    assert [sorted(feed) for feed in Samples(feeds, whole)] == [["s", "w", "x"]]
+
+
+def test_an_empty_sample_ends_a_reader(graph: Build) -> None:
+    class Reader:
+        feeds = iter([{"x": ROW}, {}, {"x": ROW}])
+
+        def get_next(self) -> Any:
+            return next(self.feeds, None)
+
+    assert len(list(Samples(Reader(), graph(ONE)))) == 1
+
+
+def test_what_a_function_makes_must_be_readable(graph: Build) -> None:
+    class Five:
+        def __new__(cls) -> Any:
+            return 5
+
+        def get_next(self) -> Any: ...
+
+    with pytest.raises(CalibrationError, match="calibration_data_reader is int; give"):
+        list(Samples(Five, graph(ONE)))
+    with pytest.raises(CalibrationError, match="the function makes int of samples"):
+        list(Samples(lambda: 5, graph(ONE)))

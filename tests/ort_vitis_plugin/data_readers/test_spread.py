@@ -36,3 +36,4 @@ def test_no_more_samples_are_read_than_are_needed() -> None:
 
     assert [feed["x"] for feed in picked(samples(), [1, 3])] == [1, 3]
     assert read == [0, 1, 2, 3]
+    assert [feed["x"] for feed in picked(samples(), [8, 20])] == [8]

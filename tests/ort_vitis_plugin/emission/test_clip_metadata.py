@@ -12,6 +12,7 @@ from onnx import ModelProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 import ort_vitis_plugin as vitis
+from ort_vitis_plugin.emission import clip_metadata
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from ort_vitis_plugin.pipeline import stages
@@ -158,3 +159,15 @@ def test_the_reader_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert largest_code(result.model) == 64
     assert reads == [*range(len(FEEDS) + 1)]
+
+
+def test_limits_are_kept_beside_those_that_are_known() -> None:
+    model = ModelProto()
+    clip_metadata.keep(model, {})
+    assert clip_metadata.kept(model) is None
+    clip_metadata.keep(model, {"y": (0.0, 6.0)})
+    clip_metadata.keep(model, {})
+    clip_metadata.keep(model, {"z": (None, 1.0)})
+    found = clip_metadata.kept(model)
+    assert found is not None
+    assert {name: tuple(limits) for name, limits in found.items()} == {"y": (0.0, 6.0), "z": (None, 1.0)}

@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantType
 
-from ort_vitis_plugin import PowerOfTwoMethod, quantize_static
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, quantize_static
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
 
@@ -97,6 +97,25 @@ def test_the_contributed_domain_on_request() -> None:
     assert {node.domain for node in pairs(quantized())} == {""}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "domain"),
+    [
+        ({"extra_options": {"UseQDQContribOps": True}}, "com.microsoft"),
+        ({"quant_format": VitisQuantFormat.FixNeuron, "activation_type": QuantType.QInt8}, "ai.onnx.contrib"),
+    ],
+)
+@pytest.mark.parametrize("contributed", [False, True])
+def test_every_domain_is_imported_once_beside_those_of_the_model(
+    arguments: dict[str, Any], domain: str, contributed: bool
+) -> None:
+    source = model()
+    if contributed:
+        source.graph.node[2].CopyFrom(onnx.helper.make_node("QuickGelu", ["r"], ["r2"], "g", domain="com.microsoft"))
+        source.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    imports = [entry.domain for entry in quantized(source, **arguments).opset_import]
+    assert sorted(imports) == sorted({"", domain, *(["com.microsoft"] if contributed else [])})
+
+
 # ---------------------------------------------------------------------- pairs
 
 
@@ -106,6 +125,21 @@ def test_each_reader_may_have_a_pair_of_its_own() -> None:
     assert [node.name for node in shared] == ["r_QuantizeLinear"]
     assert sorted(node.name for node in own) == ["r_QuantizeLinear_1", "r_QuantizeLinear_2"]
     assert len({tuple(node.input[1:]) for node in own}) == 1
+
+
+def test_an_output_that_is_read_too_has_a_pair_of_its_own() -> None:
+    source = model()
+    source.graph.output.append(onnx.helper.make_tensor_value_info("r", TensorProto.FLOAT, [1, 4, 4, 4]))
+    own = [
+        node
+        for node in pairs(quantized(source, extra_options={"DedicatedQDQPair": True}))
+        if node.name.startswith("r_")
+    ]
+    ends = {node.output[0] for node in own if node.op_type == "DequantizeLinear"}
+    assert sorted(node.name for node in own if node.op_type == "QuantizeLinear") == [
+        f"r_QuantizeLinear_{number}" for number in (1, 2, 3)
+    ]
+    assert "r" in ends
 
 
 def test_weights_may_stay_float() -> None:

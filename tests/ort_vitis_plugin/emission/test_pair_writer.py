@@ -14,10 +14,11 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, quantize_static
-from ort_vitis_plugin.emission.pair_writer import FLOAT8_OPSET, PairWriter
-from ort_vitis_plugin.errors import UnsupportedError
+from ort_vitis_plugin.emission.pair_writer import FLOAT8_OPSET, PairWriter, _positive
+from ort_vitis_plugin.errors import ModelError, UnsupportedError
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.plan import Role, TensorPlan
 from ort_vitis_plugin.testing import LEVELS, graph, random_feeds, run_model
 
 FLOAT8 = QuantType.QFLOAT8E4M3FN
@@ -167,3 +168,18 @@ def test_scales_of_half_floats_are_half_floats() -> None:
     kinds = {tensor.data_type for tensor in result.graph.initializer if tensor.name.endswith("_scale")}
     assert kinds == {TensorProto.FLOAT16}
     assert run_model(result, feeds[0])["y"].dtype == np.float16
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, -1e-9, np.nan, np.inf, [0.5, 0.0], [0.5, np.nan]])
+def test_no_scale_is_written_that_is_not_positive_and_finite(scale: Any) -> None:
+    planned = TensorPlan("x", Role.ACTIVATION, host_qtype("QInt8"), np.asarray(scale, np.float32), np.zeros((), int))
+    with pytest.raises(ModelError, match=r"the scale of x would be .* leave the nodes that read it float"):
+        _positive(planned, np.float32)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e6])
+def test_no_scale_of_half_floats_is_lost_in_them(scale: float) -> None:
+    planned = TensorPlan("x", Role.ACTIVATION, host_qtype("QInt8"), np.asarray(scale, np.float32), np.zeros((), int))
+    assert _positive(planned, np.float32) == np.float32(scale)
+    with pytest.raises(ModelError, match=f"would be {'0' if scale < 1 else 'inf'} in float16"):
+        _positive(planned, np.float16)

@@ -60,3 +60,10 @@ def test_settings_follow_from_keywords_alone() -> None:
         settings_for(enable_dpu=True, extra_options={"Target": "cpu"})
     with pytest.raises(TypeError):
         request_of(model(), None, {"per_chanel": True, "model_input": "twice"})
+
+
+def test_the_summary_is_printed_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    quantize_static(model(), None, feeds(), print_summary=False)
+    assert "Gemm" not in capsys.readouterr().out
+    quantize_static(model(), None, feeds(), print_summary=True)
+    assert "Gemm" in capsys.readouterr().out

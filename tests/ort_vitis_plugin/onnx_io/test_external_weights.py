@@ -248,3 +248,13 @@ def test_large_weights_in_bodies_stay_in_their_bodies(op: str, inside: bool) -> 
     found = list(external_weights.tensors(result.model.graph))
     assert found
     assert all(tensor.data_location != TensorProto.EXTERNAL for tensor in found)
+
+
+def test_a_copy_of_fields_has_messages_texts_numbers_and_lists() -> None:
+    source = graph("t (float[2] x) => (float[2] y) { y = Relu(x) }")
+    source.producer_name, source.ir_version = "p", 9
+    target = onnx.ModelProto()
+    external_weights.copy_fields(source, target, "producer_name")
+    assert target.producer_name == ""
+    target.producer_name = "p"
+    assert target.SerializeToString(deterministic=True) == source.SerializeToString(deterministic=True)

@@ -49,3 +49,9 @@ def test_ranks_that_every_sample_had_are_stated() -> None:
     assert not any(v.type.tensor_type.HasField("shape") for v in (*mixed.graph.input, *mixed.graph.output))
     state_shapes(model, session, [{"x": two}], [[two]])
     assert [len(v.type.tensor_type.shape.dim) for v in (*model.graph.input, *model.graph.output)] == [2, 2]
+
+
+def test_an_output_that_is_no_tensor_stays_as_it_is() -> None:
+    model = untyped("t (float[2] x) => (float[2] y) { y = SequenceConstruct(x) }")
+    state_types(model)
+    assert model.graph.output[0].type.WhichOneof("value") != "tensor_type"

@@ -89,3 +89,26 @@ def test_other_threads_leave_handlers_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_who_ignores_an_interrupt_goes_on_ignoring_it() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with held_signals():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            send(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_who_asked_first_for_the_end_gets_it() -> None:
+    """Blocks nest: the inner one cleans up and leaves the end of the process to the outer one."""
+
+    def terminated() -> None:
+        with termination_raises(), terminable():
+            send(signal.SIGTERM)
+
+    with pytest.raises(Terminated):
+        terminated()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

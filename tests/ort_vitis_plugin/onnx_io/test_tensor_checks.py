@@ -73,6 +73,17 @@ def test_broken_tensors(case: str, tmp_path: Path) -> None:
         load_model(tmp_path / "m.onnx")
 
 
+@pytest.mark.parametrize("kind", [29, 77, -1])
+def test_an_input_of_a_type_that_nobody_knows(kind: int) -> None:
+    broken = model()
+    broken.graph.input[0].type.tensor_type.elem_type = kind
+    with pytest.raises(errors.ModelError, match=f"the input 'x' is of the type {kind}, which this onnx does not know"):
+        load_model(broken)
+    for known in TensorProto.DataType.values():
+        broken.graph.input[0].type.tensor_type.elem_type = known
+        load_model(broken)
+
+
 @pytest.mark.parametrize("kind", ["INT4", "UINT4", "BFLOAT16", "FLOAT8E4M3FN", "STRING", "BOOL", "COMPLEX64", "DOUBLE"])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 2)])
 def test_tensors_of_any_type_pass(kind: str, shape: tuple[int, ...]) -> None:
@@ -136,3 +147,12 @@ def test_nodes_of_bodies_in_functions_count(monkeypatch: pytest.MonkeyPatch) -> 
         load_model(branched)
     monkeypatch.setenv("ORT_VITIS_MAX_NODES", "1000")
     load_model(branched)
+
+
+def test_names_of_inputs_that_are_no_tensors_are_looked_at_too() -> None:
+    whole = model()
+    whole.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
+    load_model(whole)
+    raw = whole.SerializeToString().replace(b"\n\x01s", b"\n\x01\xff")
+    with pytest.raises(errors.QuantizationError):
+        load_model(onnx.ModelProto.FromString(raw))

@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import io
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,37 @@ def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path: 
     whole.write_text(path, "new")
     assert names(tmp_path) == sorted([".a.user.part", ".b.0123abcd.part", "a", living.path.name])
     living.discard()
+
+
+def test_without_locks_nothing_of_others_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "_locked", lambda descriptor, patience: False)
+    (tmp_path / ".a.0123abcd.part").touch()
+    whole.write_text(tmp_path / "a", "new")
+    assert names(tmp_path) == [".a.0123abcd.part", "a"]
+    with whole.folder_lock(tmp_path / "nowhere") as alone:
+        assert not alone
+
+
+def test_who_waits_for_a_lock_gets_it_or_goes_on_without(tmp_path: Path) -> None:
+    with whole.folder_lock(tmp_path) as alone:
+        assert alone
+        descriptor = os.open(tmp_path, os.O_RDONLY)
+        assert not whole._locked(descriptor, 0.02)
+    assert whole._locked(descriptor, 0)
+    other = os.open(tmp_path, os.O_RDONLY)
+    threading.Timer(0.05, os.close, [descriptor]).start()
+    assert whole._locked(other, 10)
+    os.close(other)
+
+
+def test_standard_output_takes_bytes_and_may_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "__stdout__", stream)
+    whole.write_text("-", "ü")
+    assert stream.buffer.getvalue() == "ü".encode()  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "__stdout__", None)
+    with pytest.raises(errors.OutputError, match="no standard output"):
+        whole.write_text("-", "")
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077])

@@ -12,7 +12,17 @@ import pytest
 from ort_vitis_plugin.numerics.positions import ZERO_POSITION, scale_of
 from ort_vitis_plugin.numerics.qtypes import QType, host_qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, fake_quant, quantize
-from ort_vitis_plugin.plan.affine import affine, linear, rounded_up, softmax_affine, widened, with_float_scale
+from ort_vitis_plugin.plan.affine import (
+    NARROWED,
+    affine,
+    in_blocks,
+    linear,
+    restricted,
+    rounded_up,
+    softmax_affine,
+    widened,
+    with_float_scale,
+)
 from ort_vitis_plugin.plan.error_curve import ErrorCurve
 from ort_vitis_plugin.sketch import Sketch
 
@@ -191,3 +201,49 @@ def test_the_next_power_of_two_covers_the_range(kind: str, symmetric: bool) -> N
     lowest, highest = ((limit - int(found.zero_point)) * float(found.scale) for limit in limits)
     assert lowest <= -3.0
     assert highest >= 5.0
+
+
+CODES = [host_qtype(name) for name in ("QInt4", "QUInt4", "QInt8", "QUInt8", "QInt16", "QUInt16")]
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", CODES, ids=str)
+def test_every_block_is_covered_as_finely_as_its_own_range_allows(kind: QType, axis: int, symmetric: bool) -> None:
+    w = np.random.default_rng(0).normal(size=(7, 8)) * 2.0 ** np.arange(8)
+    w[:, 0] = w[0] = 0
+    qmin, qmax = kind.limits()
+    qmin = -qmax if symmetric and kind.is_signed and kind.bits in NARROWED else qmin
+    given = in_blocks(w, kind, axis, 3, symmetric=symmetric)
+    for line in range(w.shape[1 - axis]):
+        values = w.take(line, axis=1 - axis)
+        for block, (scale, zero) in enumerate(
+            zip(given.scale.take(line, axis=1 - axis), given.zero_point.take(line, axis=1 - axis), strict=True)
+        ):
+            own = values[3 * block : 3 * block + 3]
+            codes = np.clip(np.rint(own / scale) + zero, qmin, qmax)
+            assert np.abs((codes - zero) * scale - own).max() <= scale * 1.001 if own.any() else scale == 1
+            low, high = min(own.min(), 0), max(own.max(), 0)
+            width = 2 * max(-low, high) if symmetric else high - low
+            assert scale == pytest.approx(width / (qmax - qmin) if own.any() else 1, rel=1e-6)
+            assert zero == kind.symmetric_zero_point() or not symmetric
+            assert qmin <= zero <= qmax
+    assert given.scale.shape == given.zero_point.shape == ((3, 8) if axis == 0 else (7, 3))
+
+
+@pytest.mark.parametrize("kind", CODES, ids=str)
+@pytest.mark.parametrize(("low", "high"), [(-3.0, 1.0), (0.5, 7.0), (-9.0, -2.0)])
+def test_symmetric_float_scales_fill_all_codes(kind: QType, low: float, high: float) -> None:
+    qmin, qmax = kind.limits()
+    qmin = -qmax if kind.is_signed and kind.bits in NARROWED else qmin
+    given = with_float_scale(low, high, kind, kind.limits(), symmetric=True)
+    assert given.scale == pytest.approx(2 * max(-low, high) / (qmax - qmin), rel=1e-6)
+    assert given.zero_point == kind.symmetric_zero_point()
+
+
+def test_a_restricted_zero_point_lies_on_the_lowest_code_or_in_the_middle() -> None:
+    tiny = float(np.finfo(np.float32).tiny)
+    rows = ((0.0, 255.0, 1.0, 0), (3.0, 510.0, 2.0, 0), (-128.0, 1.0, 1.0, 128), (-1.0, 254.0, 2.0, 128))
+    for low, high, scale, zero in (*rows, (0.0, 255 * tiny, tiny, 0), (0.0, 0.0, 1.0, 0)):
+        given = restricted(low, high, (0, 255))
+        assert (given.scale, given.zero_point) == (np.float32(scale), zero)

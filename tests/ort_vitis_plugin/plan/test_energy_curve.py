@@ -60,6 +60,14 @@ def test_where_all_counts_alike_it_is_the_error_of_the_weights(seed: int) -> Non
     assert alike.error(alike.best()) == pytest.approx(plain.error(plain.best()), rel=1e-3)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("octaves", [-30, -3, 9, 30])
+def test_weights_of_another_size_have_their_position_elsewhere(octaves: int, sign: int) -> None:
+    w = sign * np.abs(weights(5, outliers=9.0))
+    importance = np.random.default_rng(5).uniform(0, 1, 8).astype(np.float32)
+    assert curve(w * np.float32(2.0**octaves), importance).best() == curve(w, importance).best() - octaves
+
+
 def test_what_covers_the_values_covers_all_of_them() -> None:
     """NonOverflow keeps its promise whatever counts."""
     w, dead = weights(0, outliers=1000.0), np.ones(8, np.float32)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ort_vitis_plugin.plan import Int32Bias
 from ort_vitis_plugin.testing import graph, plan
 
 TEXT = "t (float[2] x) => (float[2] y) { a = Relu(x) b = Relu(a) y = Relu(b) }"
@@ -48,3 +51,13 @@ def test_a_copy_can_be_moved_alone() -> None:
 def test_what_is_not_planned_has_nothing() -> None:
     assert made().of("nobody") is None
     assert made().position("nobody").name is None
+
+
+def test_a_bias_has_the_scale_of_its_product_where_both_factors_have_one() -> None:
+    planned = made()
+    planned.tensors["a"].scale = np.array([0.5, 0.25], np.float32)
+    found = planned.product_scale(Int32Bias("n", "x", "a", beta=2.0))
+    assert found is not None
+    assert found.tolist() == [2 * 2.0**-3 * 0.5, 2 * 2.0**-3 * 0.25]
+    assert planned.product_scale(Int32Bias("n", "nobody", "a")) is None
+    assert planned.product_scale(Int32Bias("n", "x", "nobody")) is None

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnxruntime.quantization import QuantType
 
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import OptionError
 from ort_vitis_plugin.planning.constants import _by_channel, check_channels
+from ort_vitis_plugin.testing import graph
+from tests.ort_vitis_plugin.planning.networks import MIN_MAX, SECOND, parameters, quantized
 
 
 @pytest.mark.parametrize(
@@ -31,3 +35,27 @@ def test_one_entry_for_all_or_one_for_each(stated: list[dict[str, object]]) -> N
 def test_of_a_channel_that_nothing_depends_on_all_elements_count_alike() -> None:
     found = _by_channel(np.float32([[0, 1], [0, 2]]), 1)
     assert [None if row is None else row.tolist() for row in found] == [[1, 1], [1, 2]]
+
+
+def test_matrices_have_blocks_unless_their_parameters_are_stated() -> None:
+    w = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+    gemm = graph("t (float[1,8] x) => (float[1,4] y) { y = MatMul(x, w) }", 21, {"w": w})
+    samples = [{"x": np.ones((1, 8), np.float32)}]
+    stated = {"w": [{"scale": np.float32(0.5), "zero_point": np.int8(0)}]}
+    for overrides, shape in (({}, (2, 4)), (stated, ())):
+        options = {"Target": "cpu", "BlockSize": 4, "TensorQuantOverrides": overrides, "SelfCheck": False}
+        found = quantize_static(gemm, None, samples, calibrate_method=MIN_MAX, extra_options=options).model
+        assert np.shape(parameters(found, "w")[0]) == shape
+
+
+def test_what_is_no_matrix_has_no_blocks_and_says_so() -> None:
+    found = quantized(extra_options={"Target": "cpu", "BlockSize": 4})
+    assert [note for note in found.report.notes if note.startswith("BlockSize: w2 of shape [2, 4, 1, 1]")]
+    assert np.shape(parameters(found.model, "w2")[0]) == ()
+
+
+@pytest.mark.parametrize("symmetric", [True, False, None])
+def test_all_channels_have_one_zero_point(symmetric: bool | None) -> None:
+    options = {} if symmetric is None else {"WeightSymmetric": symmetric}
+    found = quantized(per_channel=True, weight_type=QuantType.QUInt8, extra_options=options).model
+    assert parameters(found, "w2")[1] == [128] * len(SECOND)

@@ -100,3 +100,30 @@ def test_marks_do_not_change(marks: Any) -> None:
     found = marks()
     with pytest.raises(FrozenInstanceError):
         found.dedicated_pairs = True
+
+
+def test_pairs_that_came_with_the_model_are_marked_no_further(marks: Any) -> None:
+    text = """
+    t (float[1,3,6,6] x) => (float[1,4,4,4] y) {
+      s = Constant<value_float = 0.5>()
+      z = Constant<value = int8 {0}>()
+      [q] c = QuantizeLinear(x, s, z)
+      [d] f = DequantizeLinear(c, s, z)
+      [conv] y = Conv(f, w, b)
+    }
+    """
+    assert list(marks(text, extra_options={"QuantizeQuantized": True}).nodes) == ["conv"]
+
+
+def test_a_bias_of_two_nodes_is_one_bias_for_each(marks: Any) -> None:
+    text = """
+    t (float[1,3,6,6] x) => (float[1,4,4,4] y, float[1,4,6,6] z) {
+      [one] y = Conv(x, w, b)
+      [two] z = Conv<pads = [1, 1, 1, 1]>(x, w, b)
+    }
+    """
+    found = marks(text)
+    assert {mark.node for mark in found.biases.values()} == {"one", "two"}
+    for name, mark in found.biases.items():
+        assert found.nodes[mark.node].input[2] == name
+        assert found.graph.array(name).tolist() == B.tolist()

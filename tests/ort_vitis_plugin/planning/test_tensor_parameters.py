@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
-from onnxruntime.quantization import QuantType
+from onnxruntime.quantization import QuantFormat, QuantType
 
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import OptionError
+from ort_vitis_plugin.testing import graph
 from tests.ort_vitis_plugin.planning.networks import (
     METHODS,
+    MIN_MAX,
     MIN_MSE,
     parameters,
     quantized,
@@ -94,3 +97,26 @@ def test_parameters_that_cannot_be(override: dict[str, Any], culprit: str) -> No
 def test_minimum_real_range(width: float | None) -> None:
     scale = parameters(quantized(extra_options={"MinimumRealRange": width}).model, "x")[0]
     assert scale == pytest.approx(100 / 255, rel=1e-5) if width == 100.0 else scale < 4 / 255
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_sigmoid_has_the_scale_of_nnapi_where_it_is_asked_for(asked: bool) -> None:
+    options = {"extra.Sigmoid.nnapi": asked}
+    found = quantized(extra_options=options, quant_format=QuantFormat.QOperator).model
+    assert (parameters(found, "z")[0] == 1 / 256) == asked
+
+
+@pytest.mark.parametrize("kind", [QuantType.QInt8, QuantType.QUInt8])
+def test_the_step_of_a_weight_is_as_fine_as_what_counts_allows(kind: QuantType) -> None:
+    """A row that multiplies nothing but zeros does not hold the step, wherever the zero point lies."""
+    w = np.random.default_rng(0).uniform(-1, 1, (8, 4)).astype(np.float32)
+    w[3] *= 100
+    samples = [{"x": np.random.default_rng(at).uniform(-1, 1, (1, 8)).astype(np.float32)} for at in range(16)]
+    for feed in samples:
+        feed["x"][0, 3] = 0
+    matrix = graph("t (float[1,8] x) => (float[1,4] y) { y = MatMul(x, w) }", 17, {"w": w})
+    options = {"Target": "cpu", "WeightSymmetric": True}
+    found = quantize_static(
+        matrix, None, samples, calibrate_method=MIN_MAX, weight_type=kind, extra_options=options
+    ).model
+    assert parameters(found, "w")[0] < 2.1 / 127

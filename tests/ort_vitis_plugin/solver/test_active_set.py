@@ -7,6 +7,7 @@ import pytest
 
 from ort_vitis_plugin.plan import Bound
 from ort_vitis_plugin.solver import solve
+from ort_vitis_plugin.solver.active_set import equated
 from tests.ort_vitis_plugin.solver.bounds import CUT, X, Y, Z, equal, slope
 
 
@@ -32,3 +33,21 @@ def test_one_contradiction_does_not_disturb_another_part() -> None:
     solution = solve({"w": 20, "x": 0, "y": 0}, {"w": slope(20), "y": slope(0, 5)}, (), bounds)
     assert len(solution.violations) == 1
     assert not CUT.excess(solution.positions)
+
+
+@pytest.mark.parametrize(
+    ("bound", "names"),
+    [
+        (Bound(X - Y, 0, 0), ("x", "y")),
+        (Bound(X + Y, 0, 0), None),
+        (Bound(X - 3, 0, 0), None),
+        (Bound(X, 0, 0), None),
+        (Bound(X - Y, 0, 1), None),
+        (Bound(X - Y, -1, 0), None),
+        (Bound(X - Y, 0), None),
+    ],
+)
+def test_a_bound_on_a_difference_of_nothing_makes_two_positions_equal(
+    bound: Bound, names: tuple[str, str] | None
+) -> None:
+    assert equated(bound) == names

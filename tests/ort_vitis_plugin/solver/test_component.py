@@ -25,6 +25,16 @@ def test_joint_moves_along_a_chain() -> None:
     assert len(stuck.violations) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_large_part_follows_its_slopes_as_far_as_they_go(sign: int) -> None:
+    """Beyond 64 groups no other valley is looked for, but nobody stops on a slope."""
+    names = [f"x{at}" for at in range(70)]
+    bounds = [Bound(Position(a) - Position(b), **({"high": 0} if sign > 0 else {"low": 0})) for a, b in pairwise(names)]
+    bounds.append(Bound(Position("x0"), **({"low": 2} if sign > 0 else {"high": -2})))
+    costs = {name: slope(sign * 30, 1.0) for name in names}
+    assert solve(dict.fromkeys(names, 0), costs, (), bounds).positions == dict.fromkeys(names, sign * 30)
+
+
 def test_the_other_valley_is_found() -> None:
     def two_valleys(position: int) -> float:
         return {5: 0.0, 12: 0.1}.get(position, 1.0)
@@ -39,6 +49,21 @@ def test_far_away_limits_are_reached() -> None:
     bounds = [Bound(X, 0, 15, prefer=X), Bound(14 + X - Y, 0, 31, prefer=Y)]
     found = solve({"x": 90, "y": -60}, {"x": slope(90), "y": slope(-60)}, (), bounds).positions
     assert found == {"x": 15, "y": -2}
+
+
+def test_steps_of_no_network_take_no_longer() -> None:
+    """Whole tables would have 3.6e9 and 1.2e7 entries; what is found is the best nevertheless."""
+    four = Bound(X + Y + Position("v") - Position("w"), 0, 16)
+    start = {"x": 100, "y": 100, "v": 100, "w": -100}
+    found = solve(start, {name: slope(at, 1.0) for name, at in start.items()}, (), [four])
+    assert not found.violations
+    assert sum(abs(found.positions[name] - at) for name, at in start.items()) == 400 - 16
+
+    start = {"w": 100, "x": 100, "y": -52}
+    squares = {name: lambda position, at=at: float((position - at) ** 2) for name, at in start.items()}
+    found = solve(start, squares, (), [CUT])
+    assert not found.violations
+    assert sorted(abs(found.positions[name] - at) for name, at in start.items()) == [78, 79, 79]  # 252 - 16 in all
 
 
 def test_errors_of_costs_come_through() -> None:

@@ -36,6 +36,16 @@ def test_clipping_one_value_is_worth_a_finer_step_for_many() -> None:
     assert least_error(curve_of(sketch_of(*values, 100.0)), facts()) == 0
 
 
+@pytest.mark.parametrize(("kind", "spare"), [("QInt8", 0), ("QInt16", 0), ("QInt32", 7), ("QUInt32", 7)])
+def test_bits_beyond_a_float_leave_room_above(kind: str, spare: int) -> None:
+    """A float32 has 24 bits; codes of 32, one of them for the sign, have 7 more."""
+    curve = curve_of(sketch_of(-1.0, 0.5, 0.75), qtype(kind))  # exact from position 2 on
+    if spare:
+        assert least_error(curve, facts()) == curve.covering() - spare
+    else:
+        assert least_error(curve, facts()) == curve.best()
+
+
 def test_each_sample_votes_once_and_the_most_frequent_position_wins() -> None:
     collected = Votes(INT8, symmetric=True)
     for value in (0.9, 0.9, 100.0):

@@ -6,8 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import ModelProto
+from onnxruntime.quantization import QuantType
 
 from ort_vitis_ipu.prepare.bn_to_conv import bn_to_conv
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import attribute
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import check_transform, graph, op_types, opsets, plain_context
@@ -68,3 +70,20 @@ def test_names_follow_the_output() -> None:
     )
     assert {tensor.name for tensor in result.graph.initializer} == {"yweights", "ybias"}
     assert op_types(result) == ["Conv"]
+
+
+def test_each_node_counts_once() -> None:
+    body = "h = BatchNormalization(x, g, o, m, v) r = Sigmoid(h) y = BatchNormalization(r, g, o, m, v)"
+    assert bn_to_conv(Graph(normalization("1, 3, 5, 5", body)), plain_context()) == 2
+
+
+def test_what_is_to_become_a_convolution_is_none_that_the_request_leaves_out() -> None:
+    """``op_types_to_quantize`` speaks of the nodes that are written."""
+    source = normalization("1, 3, 5, 5", "y = BatchNormalization(x, g, o, m, v)")
+    feeds = [{"x": np.random.default_rng(0).normal(size=(1, 3, 5, 5)).astype(np.float32)}]
+    for types, excluded, quantized in ((["Conv"], [], True), (["Conv"], ["n"], False), (["Relu"], [], False)):
+        source.graph.node[0].name = "n"
+        given = {"op_types_to_quantize": types, "nodes_to_exclude": excluded, "activation_type": QuantType.QInt8}
+        found = quantize_static(source, None, feeds, enable_dpu=True, **given, extra_options={"SelfCheck": False})
+        assert ("DequantizeLinear" in op_types(found.model)) == quantized
+        assert ("BatchNormalization" in op_types(found.model)) == bool(excluded)

@@ -63,6 +63,12 @@ def test_axis(axis: int) -> None:
     assert attribute(result.graph.node[0], "axis") == axis
 
 
+def test_a_type_that_nobody_states_is_no_obstacle() -> None:
+    source = norm("q = Relu(x) " + TENSORFLOW.replace("(x", "(q").replace("q, x)", "q, q)"))
+    del source.graph.value_info[:]
+    assert fuse_l2_norm(Graph(source), plain_context()) == 1
+
+
 KEPT = {
     "eps is felt": norm(TENSORFLOW, epsilon=0.1),
     "eps added to |x| is felt": norm("n = L2(x) m = Add(n, eps) y = Div(x, m)", epsilon=1e-4),

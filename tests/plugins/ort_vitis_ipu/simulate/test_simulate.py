@@ -390,3 +390,14 @@ def test_half_precision_gets_a_factor_of_its_own_type() -> None:
     scale = next(tensor for tensor in result.graph.initializer if tensor.name == "y_Scale")
     assert scale.data_type == TensorProto.FLOAT16
     assert float(numpy_helper.to_array(scale)) == 0.984375
+
+
+@pytest.mark.parametrize("first", ["double", "float"])
+def test_a_softmax_that_stays_is_not_the_last_one(first: str) -> None:
+    """float64 is no type of the device's Softmax; the next node is looked at all the same."""
+    source = graph(
+        f"t ({first}[2, 3] a, float[2, 3] b) => ({first}[2, 3] y, float[2, 3] z) {{ y = Softmax(a) z = Softmax(b) }}"
+    )
+    edited = Graph(source)
+    assert STEPS["ConvertSoftmaxToDPUVersion"](edited, plain_context()) == 1 + (first == "float")
+    assert [skip.reason for skip in edited.skips] == (["its input is not float32"] if first == "double" else [])

@@ -16,7 +16,8 @@ from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.plugin.catalog import Catalog
 from ort_vitis_plugin.request.call import Call
 from ort_vitis_plugin.testing import check_transform, graph, opsets, plain_context
-from ort_vitis_prepare.cle.equalize import equalize
+from ort_vitis_prepare.cle.equalize import equalize, iterate
+from ort_vitis_prepare.cle.options import EqualizationOptions
 
 OPSETS = opsets()
 
@@ -72,6 +73,14 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
         "h = Conv(x, w, b) r = Pad(h, p) y = Conv(r, u)",
         {**W, "p": np.array([0, 1, 0, 0, 0, 0, 0, 0]), "u": (3, 6, 3, 3)},
     ),
+    "Reshape to a computed shape": (
+        "c = Cast<to = 7>(n) h = Conv(x, w, b) r = Reshape(h, c) y = Gemm(r, g)",
+        {**W, "n": np.array([1, -1], np.int32), "g": (80, 3)},
+    ),
+    "Reshape to more than two axes": (
+        "h = Conv(x, w, b) r = Reshape(h, s) y = Conv(r, u)",
+        {**W, "s": np.array([1, 5, 4, 4])},
+    ),
     "shared head weights": ("h = Conv(x, w, b) r = Relu(h) y = Conv(r, w)", {"w": (4, 4, 3, 3), "b": (4,)}),
     "computed weights": (
         "w = Abs(w0) h = Conv(x, w, b) r = Relu(h) y = Conv(r, u)",
@@ -93,6 +102,10 @@ KEPT: dict[str, tuple[str, dict[str, Any]]] = {
         "h = Conv(x, w, b) r = Reshape(h, s) y = Gemm(r, g)",
         {**W, "s": np.array([4, -1]), "g": (20, 3)},
     ),
+    "channels mixed by Reshape, the other side stated": (
+        "h = Conv(x, w, b) r = Reshape(h, s) y = Gemm(r, g)",
+        {**W, "s": np.array([-1, 20]), "g": (20, 3)},
+    ),
     "Gemm that reads its input transposed": ("h = Gemm(x, w) y = Gemm<transA = 1>(h, g)", {"w": (4, 5), "g": (2, 3)}),
 }
 
@@ -105,6 +118,22 @@ def test_left_alone(case: str) -> None:
     assert list(result.graph.initializer) == [
         tensor for tensor in model.graph.initializer if tensor.name in {t.name for t in result.graph.initializer}
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "pad"),
+    [
+        ("p", [2, 3], "a = Cast<to = 7>(n) r = Pad(h, p, , a)"),
+        ("a", [1, 1, 1, 1], "p = Cast<to = 7>(n) r = Pad(h, p, , a)"),
+    ],
+    ids=["axes", "pads"],
+)
+def test_not_through_a_pad_of_which_something_is_computed(known: str, values: list[int], pad: str) -> None:
+    body = f"h = Conv(x, w, b) {pad} y = Conv(r, u)"
+    held = {"p": np.array([1, 1, 1, 1]), "a": np.array([2, 3])}
+    shapes = {**W, known: held[known], "n": np.array(values, np.int32)}
+    model = network(body, 18, outputs="float[1, 3, 4, 4] y", **shapes)
+    assert equalize(Graph(model), asking()) == 0
 
 
 def test_not_through_a_graph_output() -> None:
@@ -307,6 +336,11 @@ def test_a_bias_counts_in_the_range() -> None:
     assert equalize(with_bias, asking()) == 1
     assert with_bias.array("w").item() == pytest.approx(0.5)  # type: ignore[union-attr]  # sqrt(1 / (8 / 2))
     assert equalize(without, asking(CLEScaleAppendBias=False)) == 0
+
+
+@pytest.mark.parametrize("steps", [1, 5, 10**20])
+def test_sweeps_end_where_nothing_changes(steps: int) -> None:
+    assert iterate([], [], asking(CLESteps=steps).options[EqualizationOptions]) == 1
 
 
 @pytest.mark.option("CLESteps")

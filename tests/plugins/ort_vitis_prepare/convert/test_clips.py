@@ -60,6 +60,7 @@ def test_clip6_leaves_the_gate_of_a_hard_swish() -> None:
 @pytest.mark.parametrize("opset", INPUTS)
 def test_clip6_with_inputs(opset: int) -> None:
     assert op_types(check_transform(clip6_to_relu, inputs(0.0, 6.0, opset))) == ["Relu"]
+    assert clip6_to_relu(Graph(inputs(0.0, 6.0, opset)), plain_context()) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 from ort_vitis_plugin.api import Report
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import graph, op_types, opsets, plain_context, run_model
-from ort_vitis_prepare.convert.fp16_to_fp32 import convert_fp16_to_fp32, fp16_to_fp32
+from ort_vitis_prepare.convert.fp16_to_fp32 import _type, convert_fp16_to_fp32, fp16_to_fp32
 
 OPSETS = opsets()
 HALF = str(TensorProto.FLOAT16)
@@ -137,3 +137,18 @@ def test_sequences_and_values() -> None:
     result = check(model)
     assert {value.name for value in result.graph.value_info} >= {"s"}
     assert all("elem_type: 10" not in str(value) for value in result.graph.value_info)
+
+
+def test_types_are_widened_wherever_they_are_held() -> None:
+    half_tensor = helper.make_tensor_type_proto(TensorProto.FLOAT16, [2])
+    for kind in (
+        half_tensor,
+        helper.make_sparse_tensor_type_proto(TensorProto.FLOAT16, [2]),
+        helper.make_sequence_type_proto(half_tensor),
+        helper.make_optional_type_proto(helper.make_sequence_type_proto(half_tensor)),
+        helper.make_map_type_proto(TensorProto.INT64, half_tensor),
+    ):
+        assert _type(kind) == 1
+        assert str(kind).count("elem_type: 1\n") == 1
+        assert _type(kind) == 0
+    assert _type(onnx.TypeProto()) == 0

@@ -104,3 +104,21 @@ def test_the_switch_and_the_request_win() -> None:
     assert is_quantized(quantized(source, extra_options={"FloatFarOutput": False}), "y")
     named = [node.name for node in quantized(source).model.graph.node if not node.name.endswith("Linear")]
     assert is_quantized(quantized(source, nodes_to_quantize=named), "y")
+
+
+@pytest.mark.parametrize(("kind", "bits"), [(QuantType.QUInt8, 8), (QuantType.QUInt16, 16)])
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_a_part_has_three_bits_or_a_scale_of_its_own(kind: Any, bits: int, share: float) -> None:
+    most = share * 2 ** (bits - 3)
+    text = "t (float[1, 4] x) => (float[] y) { a = Relu(x) b = Mul(a, k) y = Concat<axis = 1>(a, b) }"
+    feeds = [{"x": np.full((1, 4), value, np.float32)} for value in (-1, 0.5, 1)]
+    report = vitis.quantize_static(
+        graph(text, 17, {"k": np.float32(most)}),
+        None,
+        feeds,
+        calibrate_method=CalibrationMethod.MinMax,
+        activation_type=kind,
+        op_types_to_quantize=["Relu", "Mul", "Concat"],
+        extra_options={"Target": "cpu", "SelfCheck": False},
+    ).report
+    assert any("no scale of" in reason for reason in report.left_float.values()) == (share > 1)

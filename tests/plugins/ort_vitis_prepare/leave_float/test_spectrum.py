@@ -11,7 +11,9 @@ from onnx import ModelProto
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 import ort_vitis_plugin as vitis
-from ort_vitis_plugin.testing import graph
+from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.testing import graph, plain_context
+from ort_vitis_prepare.leave_float.spectrum import float_spectrum
 
 FRAMES, BINS = 128, 65
 RNG = np.random.default_rng(3)
@@ -206,3 +208,21 @@ def test_types_of_fewer_decades_leave_the_spectrum_float(float_model: ModelProto
     )
     assert ("Conv" in left_by_rule(result)) == (kind in ("QInt16", "QUInt16", "QFloat16"))
     assert result.report.sqnr["y"] > 30
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("y = Log(x)", {"y"}),
+        ("s = Mul(x, x) y = Sqrt(s)", {"s", "y"}),
+        ("s = Mul(x, x) t = Mul(z, z) u = Add(s, t) y = Sqrt(u)", {"s", "t", "u", "y"}),
+        ("a = Abs(x) y = Sqrt(a)", set()),
+        ("s = Mul(x, x) y = Sigmoid(s)", set()),
+    ],
+)
+def test_roots_of_squares_and_logarithms_end_a_spectrum(body: str, left: set[str]) -> None:
+    head = "float[2, 8] x" + (", float[2, 8] z" if "z" in body else "")
+    model = graph(f"t ({head}) => (float[2, 8] y) {{ {body} }}")
+    for node in model.graph.node:
+        node.name = node.output[0]
+    assert set(float_spectrum.select(Graph(model), plain_context()).nodes) == left

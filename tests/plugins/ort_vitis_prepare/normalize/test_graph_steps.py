@@ -429,3 +429,42 @@ def test_if_decided_by_a_free_dimension_stays() -> None:
 def test_if_whose_condition_callers_may_replace_stays() -> None:
     source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION, c=np.array(True))
     assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
+
+
+@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize(
+    ("body", "sides"),
+    [("y = Expand(c, n)", 3), ("y = Tile(c, n)", 3), ("e = Add(c, d) y = Mul(e, d)", 0)],
+    ids=["Expand", "Tile", "arithmetic"],
+)
+@pytest.mark.parametrize("side", [4, 200])
+def test_nothing_is_folded_that_grows_far_beyond_its_inputs(body: str, sides: int, side: int, stated: bool) -> None:
+    """64 KB more than the inputs; the size is known before the values are computed, shapes stated or not."""
+    c = np.ones((side, 1), np.float32) if not sides else np.ones((1, 1), np.float32)
+    constants = {"c": c, "n": np.array([side, side])} if sides else {"c": c, "d": np.ones((1, side), np.float32)}
+    source = model(body.replace("y = ", "f = ") + " y = Sub(x, f)", 17, "(float[1, 1] x) => (float[] y)", **constants)
+    if not stated:
+        del source.graph.value_info[:]
+    edited = Graph(source)
+    STEPS[FOLD](edited, plain_context())
+    assert ("much larger" in " ".join(skip.reason for skip in edited.skips)) == (side == 200)
+    assert ("f" in edited.initializers) == (side == 4)
+
+
+def test_what_the_request_names_stays_though_nobody_reads_it() -> None:
+    source = model("a = Relu(x) b = Sigmoid(x) c = Tanh(x) d = Abs(c) y = Neg(x)")
+    for kept, left in ((set(), ["Neg"]), ({"b"}, ["Sigmoid", "Neg"]), ({"d"}, ["Tanh", "Abs", "Neg"])):
+        edited = Graph(source)
+        edited.kept |= kept
+        STEPS["RemoveUnread"](edited, plain_context())
+        assert [node.op_type for node in edited] == left
+
+
+def test_what_a_branch_knows_of_shapes_is_known_where_it_moves() -> None:
+    source = branching("", c=np.array(True))
+    (body,) = (entry.g for node in source.graph.node for entry in node.attribute if entry.name == "then_branch")
+    body.value_info.append(helper.make_tensor_value_info("k", 1, ["N", None, 3]))
+    edited = Graph(source)
+    STEPS["InlineConstantIf"](edited, plain_context())
+    (constant,) = edited.of_type("Constant")
+    assert edited.shape(constant.output[0]) == ("N", None, 3)

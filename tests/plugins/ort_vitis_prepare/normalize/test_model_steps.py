@@ -9,8 +9,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationMethod, QuantType
 
 import ort_vitis_prepare.normalize.raise_opset as steps
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.testing import assert_same_outputs, graph, op_types, random_feeds, run_model
 from ort_vitis_prepare.normalize.inline_functions import inline_functions
@@ -185,3 +187,29 @@ def test_opsets_are_the_first_that_have_what_is_needed(opset: int, op_type: str,
 def types(schema: Any) -> set[str]:
     """All types that any input or output of an operator may have."""
     return {kind for constraint in schema.type_constraints for kind in constraint.allowed_type_strs}
+
+
+WIDE, NARROW = QuantType.QInt16, QuantType.QInt8
+
+
+@pytest.mark.parametrize(
+    ("activation", "options", "raised"),
+    [
+        (NARROW, {}, False),
+        (WIDE, {}, True),
+        (WIDE, {"UseQDQContribOps": True}, False),
+        (WIDE, {"Target": "ipu_transformer"}, False),
+        (NARROW, {"TensorQuantOverrides": {"w": [{"quant_type": WIDE}]}}, True),
+        (NARROW, {"TensorQuantOverrides": {"x": [{"quant_type": NARROW, "convert": {"quant_type": WIDE}}]}}, True),
+    ],
+)
+@pytest.mark.parametrize("opset", [11, 17, 21])
+def test_16_bits_raise_a_model_to_where_onnx_has_them(
+    opset: int, activation: Any, options: dict[str, Any], raised: bool
+) -> None:
+    source = graph("t (float[1, 4] x) => (float[1, 4] y) { y = MatMul(x, w) }", opset, {"w": np.eye(4, dtype="f")})
+    arguments = {"activation_type": activation, "weight_type": NARROW, "calibrate_method": CalibrationMethod.MinMax}
+    settings = {"Target": "cpu", "SelfCheck": False, "Recipe": "plain", **options}
+    feeds = [{"x": np.ones((1, 4), np.float32)}]
+    found = quantize_static(source, None, feeds, **arguments, extra_options=settings).model
+    assert default_opset(found) == (21 if raised else max(opset, 11))
