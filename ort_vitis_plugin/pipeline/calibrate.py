@@ -28,9 +28,10 @@ from ..request.provenance_facts import differences, preparation
 from . import subgraphs
 from .range_companion import Companion, companion_of, read_companion, write_companion
 from .range_file import range_file
+from .recipe import reads_energies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnxruntime as ort
     from onnx import ModelProto
@@ -66,7 +67,8 @@ def obtain(
     if given is None and (path is None or not path.exists()):
         kept = path is not None or range_file(call.settings) is not None
         tensors = float_tensors(graph) if kept else tensors_of_interest(call, graph)
-        found = observe_samples(call, model, tensors, configure, collector, beside)
+        channels = weight_channels(graph) if kept or reads_energies(call) else []
+        found = observe_samples(call, model, tensors, configure, collector, beside, channels=channels)
         if path is not None:
             found.save(path)
         return found
@@ -159,9 +161,13 @@ def observe_samples(
     configure: Callable[[ort.SessionOptions], None],
     collector: Collector | None = None,
     beside: CalibraterFeed | None = None,
+    *,
+    channels: Sequence[Channels] = (),
     **engine: Any,
 ) -> Calibration:
-    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint.
+    """Run the samples; of every tensor only its exact sketch is kept, and of ``channels`` their mean squares.
+
+    ``engine``: executor and checkpoint.
 
     Raises:
         UnsupportedError: bodies are to be observed by an executor or from a checkpoint.
@@ -193,7 +199,7 @@ def observe_samples(
             on_sample=seen,
             apart=collector is not None,
             non_finite=call.call.non_finite_samples,
-            channels=weight_channels(Graph(model, copy=False)),
+            channels=channels,
             **engine,
         )
     found.made = preparation(call, _opset(model))
