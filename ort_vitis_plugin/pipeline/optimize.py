@@ -146,7 +146,7 @@ def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) ->
             return None
         optimized = onnx.load(str(path), load_external_data=False)
         optimized = external_weights.read_aside(optimized, path.parent, model.graph.initializer)
-    give_back()
+    give_back(external_weights.size(model))
     # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
     kept = {entry.domain or "": entry.version for entry in model.opset_import}
     used = {node.domain for node in optimized.graph.node}
