@@ -38,7 +38,7 @@ WIDE = [kind for kind in VitisQuantType if kind.is_built_in]
 METHODS = (*PowerOfTwoMethod, CalibrationMethod.MinMax, CalibrationMethod.Entropy, CalibrationMethod.Percentile)
 FORMATS = (QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron)
 # Every method with every format on one network, one method of each kind on the others.
-COMBINATIONS = [("digits", quant_format, method) for quant_format in FORMATS for method in METHODS] + [
+ALL = [("digits", quant_format, method) for quant_format in FORMATS for method in METHODS] + [
     ("depthwise_skewed", QuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
     ("depthwise_skewed", VitisQuantFormat.FixNeuron, CalibrationMethod.MinMax),
     ("transformer", QuantFormat.QDQ, CalibrationMethod.MinMax),
@@ -47,6 +47,13 @@ COMBINATIONS = [("digits", quant_format, method) for quant_format in FORMATS for
     ("halves", QuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
     ("halves", VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow),
 ]
+# Quick: every method in one format, every format with one method, every network.
+SLOW = {each for each in ALL if each[1] is not QuantFormat.QDQ} - {
+    ("digits", VitisQuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
+    ("digits", VitisQuantFormat.FixNeuron, CalibrationMethod.MinMax),
+    ("halves", VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow),
+}
+COMBINATIONS = [pytest.param(*each, marks=pytest.mark.slow if each in SLOW else ()) for each in ALL]
 
 
 class Reader:

@@ -283,7 +283,13 @@ def run(instance: Instance, bounds: list[Bound] | None = None) -> Solution:
 
 @pytest.mark.parametrize(
     ("method", "block"),
-    [("MinMSE", 0), ("MinMSE", 1), ("MinMSE", 2), ("NonOverflow", 0), ("valleys", 0), ("noise", 0)],
+    [
+        ("MinMSE", 0),
+        *(pytest.param("MinMSE", block, marks=pytest.mark.slow) for block in (1, 2)),
+        ("NonOverflow", 0),
+        ("valleys", 0),
+        ("noise", 0),
+    ],
 )
 def test_every_rule_holds_and_the_error_is_at_most_the_originals(method: str, block: int) -> None:
     compared = 0
