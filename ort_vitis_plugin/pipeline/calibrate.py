@@ -16,6 +16,7 @@ from ..calibration.ranges_file import check_stored_names, read_ranges, write_ran
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
+from ..graph.default_opset import default_opset
 from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
@@ -88,7 +89,7 @@ def obtain(
     try:
         given.check(model, tensors)
     except CalibrationError as error:
-        if changed := differences(given.made, preparation(call, _opset(model))):
+        if changed := differences(given.made, preparation(call, default_opset(model, 0))):
             raise CalibrationError(
                 f"{path or 'calibration'}: it was made with {changed}; calibrate again, or make them equal"
             ) from error
@@ -97,10 +98,6 @@ def obtain(
             "preparation switches) must be the same as when it was made"
         ) from error
     return given
-
-
-def _opset(model: ModelProto) -> int:
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
 
 
 def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
@@ -202,7 +199,7 @@ def observe_samples(
             channels=channels,
             **engine,
         )
-    found.made = preparation(call, _opset(model))
+    found.made = preparation(call, default_opset(model, 0))
     if inside.sketches:
         found.fingerprint = artefact.fingerprint(model)
         found.sketches.update(inside.sketches)

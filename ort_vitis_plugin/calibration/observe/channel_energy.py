@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
+
+from ...graph.default_opset import default_opset
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, ValueInfoProto
@@ -41,7 +43,7 @@ class EnergyWriter:
 
     def __init__(self, model: ModelProto) -> None:
         self._graph = model.graph
-        self._opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+        self._opset = default_opset(model)
         self._described = _described(model.graph)
         self._axes: dict[tuple[int, ...], str] = {}
         self._number = 0
@@ -69,7 +71,7 @@ class EnergyWriter:
         self._output(counted := self._node("Size", [channels.tensor], f"{base}/size"), TensorProto.INT64)
         return Energy(channels, sums, counted)
 
-    def _node(self, op_type: str, inputs: list[str], output: str, **attributes: object) -> str:
+    def _node(self, op_type: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self._graph.node.append(helper.make_node(op_type, inputs, [output], output, **attributes))
         return output
 
@@ -91,4 +93,4 @@ def _size(value: ValueInfoProto) -> int | None:
     kind = value.type.tensor_type
     if not kind.HasField("shape") or not all(dim.HasField("dim_value") for dim in kind.shape.dim):
         return None
-    return math.prod(dim.dim_value for dim in kind.shape.dim)
+    return math.prod(int(dim.dim_value) for dim in kind.shape.dim)
