@@ -24,6 +24,7 @@ from ort_vitis_plugin import (
 from ort_vitis_plugin.custom_ops import find_library
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from tests.models import networks
+from tests.thinned import thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,8 +166,7 @@ def test_a_long_sum_of_one_sign_costs_little() -> None:
     assert relative_error(model, feeds) <= 0.02
 
 
-@pytest.mark.parametrize("activation", [*EIGHT, *WIDE], ids=str)
-@pytest.mark.parametrize("weight", [QuantType.QInt8, *WIDE], ids=str)
+@pytest.mark.parametrize(("activation", "weight"), thinned(4, [*EIGHT, *WIDE], [QuantType.QInt8, *WIDE]))
 def test_any_activation_type_goes_with_any_weight_type(activation: Any, weight: Any) -> None:
     random = np.random.default_rng(2)
     model = image_model(
