@@ -21,6 +21,7 @@ from .emission.pair_writer import Multiples, Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
 from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
+from .graph.default_opset import default_opset
 from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
@@ -180,6 +181,7 @@ __all__ = [
     "class_axes",
     "clip_bounds",
     "constant",
+    "default_opset",
     "dequantize",
     "discard",
     "emit",

@@ -34,16 +34,15 @@ class ChannelSquares:
 
     def __init__(self, places: NDArray[np.int64] | None = None, count: int = 0) -> None:
         self._places = places
-        self._waiting: list[NDArray[np.float32]] = []  # sums of samples that are not in the integers yet
-        self.count = count
+        self._waiting: list[tuple[NDArray[np.float32], int]] = []  # samples that are not in the integers yet
+        self._count = count
 
     def add(self, sums: NDArray[Any], count: int) -> None:
         """Sums of squares [C] of ``count`` values for each channel; what is not finite is left out."""
         row = np.array(sums, np.float32).ravel()
-        if not count or not np.isfinite(row).all() or not self._fits(row.size):
+        if not count or not self._fits(row.size):
             return
-        self._waiting.append(row)
-        self.count += count
+        self._waiting.append((row, count))
         if len(self._waiting) == AT_ONCE:
             self._fold()
 
@@ -54,7 +53,13 @@ class ChannelSquares:
         if other._places is None or not self._fits(len(other._places)):
             return
         self._places = other._places.copy() if self._places is None else self._places + other._places
-        self.count += other.count
+        self._count += other._count
+
+    @property
+    def count(self) -> int:
+        """How many values each sum is made of."""
+        self._fold()
+        return self._count
 
     @property
     def places(self) -> NDArray[np.int64]:
@@ -66,19 +71,21 @@ class ChannelSquares:
         """Mean square of each channel [C]; empty where nothing was seen."""
         powers = np.ldexp(1.0, LOWEST + WIDTH * np.arange(PLACES))
         total: NDArray[np.float64] = (self.places * powers).sum(axis=1)
-        return total / max(self.count, 1)
+        return total / max(self._count, 1)
 
     def _fits(self, size: int) -> bool:
         """Whether there are as many channels as before; where the sample decides their number, they are none."""
-        known = self._waiting[0].size if self._waiting else size if self._places is None else len(self._places)
+        known = self._waiting[0][0].size if self._waiting else size if self._places is None else len(self._places)
         return known == size
 
     def _fold(self) -> None:
         """Put waiting sums into the integers, many at once."""
-        if not self._waiting:
-            return
-        sums = np.stack(self._waiting)
+        finite = [(row, count) for row, count in self._waiting if np.isfinite(row).all()]
         self._waiting = []
+        if not finite:
+            return
+        sums = np.stack([row for row, _ in finite])
+        self._count += sum(count for _, count in finite)
         mantissa, exponent = np.frexp(sums)
         whole = np.ldexp(mantissa.astype(np.float64), 24).astype(np.int64)
         lowest = exponent.astype(np.int64) - 24

@@ -15,14 +15,11 @@ from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
 
 from ..errors import ModelError
 from ..graph import walk
+from ..graph.default_opset import default_opset
 from .domains import OURS
 from .function_bodies import function_body
 from .op_usage import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
 from .put_functions import put_functions
-
-
-def _default_opset(model: ModelProto) -> int:
-    return next((opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")), 1)
 
 
 def _raise_opset(model: ModelProto, opset: int) -> bool:
@@ -31,7 +28,7 @@ def _raise_opset(model: ModelProto, opset: int) -> bool:
     BatchNormalization lost its training outputs in opset 14; a model that has them stays.
     """
     training = any(node.op_type == "BatchNormalization" and len(node.output) > 1 for node in walk(model.graph.node))
-    if not 13 <= _default_opset(model) < opset <= MIXED_OPSET or training:
+    if not 13 <= default_opset(model) < opset <= MIXED_OPSET or training:
         return False
     for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
         for entry in imports:
@@ -89,9 +86,9 @@ def add_functions(model: ModelProto) -> None:
     tensors = Tensors(model)
     uses = {key: use_of(key, nodes, tensors) for key, nodes in found.items()}
     needed = max((use.opset for use in uses.values()), default=0)
-    if needed > _default_opset(model):
+    if needed > default_opset(model):
         _raise_opset(model, needed)
-    functions = [function_body(use, _default_opset(model)) for use in uses.values()]
+    functions = [function_body(use, default_opset(model)) for use in uses.values()]
     for key, use in uses.items():
         _state_attributes(use, found[key])
         _state_zero_points(model, use, found[key], tensors)

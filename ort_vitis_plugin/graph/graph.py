@@ -12,6 +12,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from ..errors import ModelError
 from ..onnx_io import external_weights
+from .default_opset import default_opset
 from .nodes import DEFAULT_DOMAINS, constant_value
 from .renames import Renames
 from .subgraphs import body_names, captured_names, rename_captured, subgraphs
@@ -79,10 +80,7 @@ class Graph:
     @property
     def opset(self) -> int:
         """Version of the default operator set."""
-        return next(
-            (entry.version for entry in self.model.opset_import if entry.domain in DEFAULT_DOMAINS),
-            1,
-        )
+        return default_opset(self.model)
 
     def __iter__(self) -> Iterator[NodeProto]:
         return iter(list(self.nodes.values()))

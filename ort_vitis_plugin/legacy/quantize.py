@@ -14,6 +14,7 @@ from onnxruntime.quantization import QuantizationMode, QuantType
 
 from ..errors import ModelError, OptionError, OptionTypeError, UnsupportedError
 from ..foreign import public
+from ..graph.default_opset import default_opset
 from ..options.options import OptionWarning
 from .arguments import check_node_names, deprecated, given_parameters
 from .quantizer import LegacyQuantizer
@@ -25,7 +26,7 @@ OLDEST_OPSET = 11  # Round, and DynamicQuantizeLinear, which "force_fusions" emi
 
 def _prepared(model: ModelProto) -> ModelProto:
     """A copy at opset 11 or later, with shapes, constants as initializers, and no bias shared by two nodes."""
-    opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=0)
+    opset = default_opset(model, 0)
     if not opset:
         raise ModelError("the model imports no opset of the ONNX domain, so there is nothing to quantize in it")
     copy = ModelProto()

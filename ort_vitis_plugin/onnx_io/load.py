@@ -29,7 +29,7 @@ def load_aside(source: object) -> ModelProto:
     if isinstance(source, ModelProto):
         return external_weights.externalize(_checked(_not_empty(source)))
     model = external_weights.externalize(load_model(source))
-    give_back()  # the message as it was read
+    give_back(external_weights.size(model))  # the message as it was read
     return model
 
 

@@ -26,9 +26,13 @@ FASTEST = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
 
 
-def give_back() -> None:
-    """Hand freed memory back to the system, where the C library can (glibc)."""
-    if sys.platform == "linux":
+# Of how much freed memory a walk over the whole heap is worth its time, which grows with the process.
+WORTH_A_WALK = 1 << 24
+
+
+def give_back(freed: int) -> None:
+    """Hand memory back to the system where so many bytes are freed, and the C library can (glibc)."""
+    if sys.platform == "linux" and freed >= WORTH_A_WALK:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)

@@ -16,6 +16,7 @@ from ..calibration.ranges_file import check_stored_names, read_ranges, write_ran
 from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
+from ..graph.default_opset import default_opset
 from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
@@ -28,9 +29,10 @@ from ..request.provenance_facts import differences, preparation
 from . import subgraphs
 from .range_companion import Companion, companion_of, read_companion, write_companion
 from .range_file import range_file
+from .recipe import reads_energies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnxruntime as ort
     from onnx import ModelProto
@@ -66,7 +68,8 @@ def obtain(
     if given is None and (path is None or not path.exists()):
         kept = path is not None or range_file(call.settings) is not None
         tensors = float_tensors(graph) if kept else tensors_of_interest(call, graph)
-        found = observe_samples(call, model, tensors, configure, collector, beside)
+        channels = weight_channels(graph) if kept or reads_energies(call) else []
+        found = observe_samples(call, model, tensors, configure, collector, beside, channels=channels)
         if path is not None:
             found.save(path)
         return found
@@ -86,7 +89,7 @@ def obtain(
     try:
         given.check(model, tensors)
     except CalibrationError as error:
-        if changed := differences(given.made, preparation(call, _opset(model))):
+        if changed := differences(given.made, preparation(call, default_opset(model, 0))):
             raise CalibrationError(
                 f"{path or 'calibration'}: it was made with {changed}; calibrate again, or make them equal"
             ) from error
@@ -95,10 +98,6 @@ def obtain(
             "preparation switches) must be the same as when it was made"
         ) from error
     return given
-
-
-def _opset(model: ModelProto) -> int:
-    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
 
 
 def stored_ranges(call: Call, graph: Graph) -> Statistics | None:
@@ -159,9 +158,13 @@ def observe_samples(
     configure: Callable[[ort.SessionOptions], None],
     collector: Collector | None = None,
     beside: CalibraterFeed | None = None,
+    *,
+    channels: Sequence[Channels] = (),
     **engine: Any,
 ) -> Calibration:
-    """Run the samples; of every tensor only its exact sketch is kept. ``engine``: executor and checkpoint.
+    """Run the samples; of every tensor only its exact sketch is kept, and of ``channels`` their mean squares.
+
+    ``engine``: executor and checkpoint.
 
     Raises:
         UnsupportedError: bodies are to be observed by an executor or from a checkpoint.
@@ -193,10 +196,10 @@ def observe_samples(
             on_sample=seen,
             apart=collector is not None,
             non_finite=call.call.non_finite_samples,
-            channels=weight_channels(Graph(model, copy=False)),
+            channels=channels,
             **engine,
         )
-    found.made = preparation(call, _opset(model))
+    found.made = preparation(call, default_opset(model, 0))
     if inside.sketches:
         found.fingerprint = artefact.fingerprint(model)
         found.sketches.update(inside.sketches)

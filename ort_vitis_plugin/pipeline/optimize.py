@@ -11,6 +11,7 @@ import onnx
 from onnx import ModelProto, TensorProto
 
 from ..graph import body_names
+from ..graph.nodes import DEFAULT_DOMAINS
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import give_back, register_all, session_options
@@ -146,14 +147,14 @@ def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) ->
             return None
         optimized = onnx.load(str(path), load_external_data=False)
         optimized = external_weights.read_aside(optimized, path.parent, model.graph.initializer)
-    give_back()
+    give_back(external_weights.size(model))
     # onnxruntime lists every domain that it knows, and may raise versions of those that the model does not use.
     kept = {entry.domain or "": entry.version for entry in model.opset_import}
     used = {node.domain for node in optimized.graph.node}
     del optimized.opset_import[:]
     for domain, version in kept.items():
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, version))
-    for domain in sorted(used - kept.keys() - {"", "ai.onnx"}):
+    for domain in sorted(used - kept.keys() - set(DEFAULT_DOMAINS)):
         optimized.opset_import.append(onnx.helper.make_opsetid(domain, 1))
     _leave_out_defaults(model, optimized)
     optimized.ir_version = max(model.ir_version, min(optimized.ir_version, 10))

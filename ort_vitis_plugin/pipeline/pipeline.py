@@ -24,7 +24,7 @@ from ..report.verdict import PREPARED, SIMULATED
 from ..request.call import Call
 from . import subgraphs
 from .advice import advise
-from .calibrate import float_tensors, keep_beside_ranges, observe_samples
+from .calibrate import float_tensors, keep_beside_ranges, observe_samples, weight_channels
 from .corrections import enabled_corrections
 from .inputs import warn_of_random_data
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
@@ -84,7 +84,14 @@ def calibrate_only(request: Request, catalog: Catalog, **engine: Any) -> Calibra
     model = graph.write_back()
     call.samples.adapters.append(adapter_to(model))
     with time_limit(call.call.time_limit):
-        return observe_samples(call, model, float_tensors(graph), register_all(call.libraries), **engine)
+        return observe_samples(
+            call,
+            model,
+            float_tensors(graph),
+            register_all(call.libraries),
+            channels=weight_channels(graph),
+            **engine,
+        )
 
 
 @external_weights.external_weights_scope()

@@ -50,6 +50,15 @@ NO_SAMPLES = "Recipe: there are no samples to judge by, so weights and biases ar
 NO_ENERGY = "Recipe: this calibration keeps no energies of channels, so weights are as {method} alone gives them"
 
 
+def reads_energies(call: Call) -> bool:
+    """Whether energies of channels may count in this call: where they cannot, they are not measured."""
+    if call.method.chooses_weights:
+        return True
+    if not follows_energy(call) or not call.weight.is_integer:
+        return False
+    return call.call.weight_range == "energy" or call.call.recipe == "auto"
+
+
 def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Statistics) -> Statistics:
     """The statistics, with energies of channels where weights are to follow them.
 
@@ -57,9 +66,11 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
     """
     if statistics.constants is not None:
         return statistics  # as the call decided that kept them
+    if call.method.chooses_weights:
+        return statistics
     asked = call.call.weight_range
     without = replace(statistics, energies={})
-    if asked == "method" or not follows_energy(call) or not call.weight.is_integer:
+    if not follows_energy(call) or not call.weight.is_integer:
         return without
     if not statistics.energies:
         if asked == "energy" or (call.call.recipe == "auto" and real_samples(call)):
@@ -67,7 +78,7 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
         return without
     if asked == "energy":
         return statistics
-    if call.call.recipe == "plain":
+    if call.call.recipe != "auto":
         return without
     if not real_samples(call):
         call.note(NO_SAMPLES.format(method=call.method.key))

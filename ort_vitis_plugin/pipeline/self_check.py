@@ -20,6 +20,7 @@ from ..measure.open_sizes import open_outputs, sizes_told
 from ..measure.output_parts import output_parts
 from ..measure.verdict import judgements_of, objection
 from ..numerics.sqnr import sqnr_db
+from ..onnx_io import external_weights
 from ..onnx_io.checker import check_model
 from ..onnx_io.output_types import state_shapes
 from ..onnx_io.sessions import FAITHFUL, give_back, open_session
@@ -71,20 +72,21 @@ def check_result(
     names = [value.name for value in quantized.graph.output]
     samples = [adapt(feed) for feed in feeds]
     # One session after the other: each holds the weights in a form of its own.
+    weights = external_weights.size(original)
     written = _answers(quantized, libraries, FAITHFUL, names, samples)
-    give_back()
+    give_back(weights)
     fused = _answers(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, names, samples)
-    give_back()
+    give_back(weights)
     packed = fused
     if _has_packed_products(quantized):
         packed = _answers(quantized, libraries, ort.GraphOptimizationLevel.ORT_ENABLE_ALL, names, samples, lean=False)
-        give_back()
+        give_back(weights)
     exact = written if pairs is None else _answers(pairs, libraries, FAITHFUL, names, samples)
-    give_back()
+    give_back(weights)
     if not feeds:
         return
     expected = float_answers(original, libraries, names, feeds)
-    give_back()
+    give_back(weights)
     open_sizes = open_outputs(original)
     comparable: dict[str, list[tuple[Any, ...]]] = {}
     for at, name in enumerate(names):
@@ -144,7 +146,7 @@ def _stage_answers(
         report.note(f"what the {stage} model is worth is not known, onnxruntime does not run it: {error}")
         return None
     finally:
-        give_back()
+        give_back(external_weights.size(model))
     return {name: [sample[at] for sample in answers] for at, name in enumerate(names)}
 
 

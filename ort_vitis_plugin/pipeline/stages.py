@@ -15,6 +15,7 @@ from ..calibration.statistics import Statistics
 from ..data_readers import adapt_feed, adapter_to
 from ..emission.provenance import record
 from ..graph import Graph, subgraphs
+from ..graph.nodes import DEFAULT_DOMAINS
 from ..onnx_io import external_weights
 from ..onnx_io.load import load_aside
 from ..onnx_io.model_hash import model_hash
@@ -225,7 +226,7 @@ def store_weights(call: Call, model: ModelProto) -> ModelProto:
 def finish(call: Call, model: ModelProto, plan: Plan) -> ModelProto:
     """Functions of our ops, the opset imports in use, and who made the file."""
     define_ops(model, call.catalog)
-    used = {node.domain for node in model.graph.node} | {"", "ai.onnx"}
+    used = {node.domain for node in model.graph.node} | set(DEFAULT_DOMAINS)
     used |= {node.domain for function in model.functions for node in function.node}
     used |= {function.domain for function in model.functions}
     for index in reversed(range(len(model.opset_import))):

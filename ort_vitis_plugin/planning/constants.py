@@ -98,7 +98,8 @@ class Constants:
 
     def _importance(self, name: str, role: Role, stated: Sequence[Override]) -> NDArray[np.float32] | None:
         """What each element of a weight counts; None where the caller states its range."""
-        if role is not Role.WEIGHT or any(PARAMETERS & override.keys() for override in stated):
+        states_range = any(PARAMETERS & override.keys() for override in stated)
+        if role is not Role.WEIGHT or states_range or not self.parameters.follows_energy:
             return None
         return self.parameters.energies.importance(name)
 

@@ -58,7 +58,9 @@ class TensorParameters:
         self.marks, self.statistics, self.graph = marks, statistics, marks.graph
         self.settings, self.writer = settings, writer
         self.range_source = range_source
-        self.energies = WeightEnergies(self.graph, statistics.energies if follows_energy(settings) else {})
+        self.follows_energy = follows_energy(settings)
+        sees = self.follows_energy or settings.method.chooses_weights
+        self.energies = WeightEnergies(self.graph, statistics.energies if sees else {})
 
     def of(
         self,

@@ -65,11 +65,16 @@ class Catalog:
         for entry in self._winners.values():
             for declared in declared_options(entry.declaration):
                 self.options.setdefault(declared.key, declared)
+        self._owners: dict[str, list[tuple[Option, object]]] = {}
+        for entry in self.entries:
+            for declared in declared_options(entry.declaration):
+                self._owners.setdefault(declared.key, []).append((declared, entry.declaration))
+        # Keys that onnxruntime reads itself: giving one does not make a call ours.
+        self.upstream_keys = frozenset(declared.key for declared in OrtOptions.options())
 
-    @property
-    def upstream_keys(self) -> frozenset[str]:
-        """Option keys that onnxruntime reads itself: giving one does not make a call ours."""
-        return frozenset(declared.key for declared in OrtOptions.options())
+    def owners(self, option: Option) -> list[object]:
+        """The declarations that bring the option."""
+        return [declaration for declared, declaration in self._owners.get(option.key, ()) if declared == option]
 
     def all(self, kind: type[D]) -> list[D]:
         """Winning declarations of a kind, bundled plugins first, in the order in which they were declared."""
@@ -183,22 +188,23 @@ class Catalog:
             entry = self._winners.get((kind.__name__, key))
         except TypeError:  # not hashable
             entry = None
+        if entry is not None:
+            return entry.used  # type: ignore[no-any-return]
         same_kind = [found for found in self._winners.values() if found.family == kind.__name__]
-        if entry is None and isinstance(key, str):
+        if isinstance(key, str):
             called = [found for found in same_kind if key in (full_name(found.key), name_of(found.key))]
             # A short name that several have, such as QDQ, means onnxruntime's.
             called.sort(key=lambda found: (full_name(found.key) != key, found.plugin != BUNDLED[0]))
-            entry = called[0] if called else None
-        if entry is None:
-            known = [full_name(found.key) for found in same_kind]
-            text = f"{full_name(key)} is not a known {label} ({', '.join(sorted(known))})"
-            left_out.refuse_blocked(self.manager, kind.__name__, key, text)
-            hint = suggest(name_of(key), known)
-            if not hint:
-                left_out.refuse_blocked_installed(self.manager, text)
-                left_out.refuse_broken(self.manager, text)
-            raise UnknownNameError(text + hint)
-        return entry.used  # type: ignore[no-any-return]
+            if called:
+                return called[0].used  # type: ignore[no-any-return]
+        known = [full_name(found.key) for found in same_kind]
+        text = f"{full_name(key)} is not a known {label} ({', '.join(sorted(known))})"
+        left_out.refuse_blocked(self.manager, kind.__name__, key, text)
+        hint = suggest(name_of(key), known)
+        if not hint:
+            left_out.refuse_blocked_installed(self.manager, text)
+            left_out.refuse_broken(self.manager, text)
+        raise UnknownNameError(text + hint)
 
     # ------------------------------------------------------------------ plugins that are left out, or in error
 

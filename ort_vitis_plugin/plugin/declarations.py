@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..options.options import Option, OptionGroup
@@ -140,9 +141,13 @@ class Transform:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
+    @cached_property
+    def _takes_context(self) -> bool:
+        return len(inspect.signature(self.apply).parameters) > 1
+
     def __call__(self, graph: Graph, context: Context) -> int:
         graph.step = self.key
-        return self.apply(graph, context) if _takes_context(self.apply) else self.apply(graph)
+        return self.apply(graph, context) if self._takes_context else self.apply(graph)
 
 
 @dataclass(frozen=True)
@@ -187,8 +192,12 @@ class ModelTransform:
     doc: str
     apply: Callable[..., ModelProto]
 
+    @cached_property
+    def _takes_context(self) -> bool:
+        return len(inspect.signature(self.apply).parameters) > 1
+
     def __call__(self, model: ModelProto, context: Context) -> ModelProto:
-        return self.apply(model, context) if _takes_context(self.apply) else self.apply(model)
+        return self.apply(model, context) if self._takes_context else self.apply(model)
 
 
 @dataclass(frozen=True)
@@ -322,10 +331,6 @@ Declaration = (
     | OpFunctions
     | WeightRounding
 )
-
-
-def _takes_context(function: Callable[..., Any]) -> bool:
-    return len(inspect.signature(function).parameters) > 1
 
 
 def is_declaration(value: object) -> bool:

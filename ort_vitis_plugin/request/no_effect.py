@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..options import options as option_parser
 from ..options.options import OptionWarning
 from ..options.ort_options import ORT_KEYS
-from ..plugin.declarations import Adjuster, declared_options
+from ..plugin.declarations import Adjuster
 from ..plugin.entries import full_name, name_of
 
 if TYPE_CHECKING:
@@ -71,22 +71,17 @@ def _reason(settings: Settings, declared: Option) -> str | None:
     return _switched_off(settings, declared)
 
 
-def _owners(settings: Settings, declared: Option) -> list[object]:
-    """The declarations that bring the option."""
-    return [entry.declaration for entry in settings.catalog.entries if declared in declared_options(entry.declaration)]
-
-
 def _targets(settings: Settings, declared: Option) -> set[str]:
     """Targets outside of which nothing reads the option; empty where something does everywhere."""
     if declared.targets:
         return set(declared.targets)
-    owners = _owners(settings, declared)
+    owners = settings.catalog.owners(declared)
     targets = [None if isinstance(owner, type) else getattr(owner, "target", None) for owner in owners]
     return {target for target in targets if target is not None} if None not in targets else set()
 
 
 def _moves_positions(settings: Settings, declared: Option) -> bool:
-    owners = _owners(settings, declared)
+    owners = settings.catalog.owners(declared)
     return bool(owners) and all(isinstance(owner, Adjuster) for owner in owners)
 
 

@@ -30,7 +30,7 @@ def facts(call: Call, version: str) -> dict[str, Any]:
     options = {
         key: json_value(value)
         for key, value in settings.options.items()
-        if key in declared and key not in LEFT_OUT and json_value(value) != json_value(declared[key].default)
+        if key in declared and key not in LEFT_OUT and _is_changed(value, declared[key].default)
     }
     ends = {
         key: json_value(settings.options.get(key)) for key in ("InputNodes", "OutputNodes") if settings.options.get(key)
@@ -51,6 +51,10 @@ def facts(call: Call, version: str) -> dict[str, Any]:
         **_samples(call),
         "float_model": call.ledger.float_hash,
     }
+
+
+def _is_changed(value: object, default: object) -> bool:
+    return value is not default and json_value(value) != json_value(default)
 
 
 def _samples(call: Call) -> dict[str, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import onnx.defs
@@ -54,9 +55,14 @@ def select(graph: Graph, call: Call, earlier: Iterable[str] = ()) -> None:
         call.ledger.excluded.update(dict.fromkeys(_names(behind), "after output_nodes"))
 
 
+@cache
+def _names_of_onnx() -> frozenset[str]:
+    """The op types of all domains that onnx knows."""
+    return frozenset(schema.name for schema in onnx.defs.get_all_schemas())
+
+
 def _check_op_types(graph: Graph, call: Call) -> None:
-    present = {node.op_type for node in graph}
-    known = present | {schema.name for schema in onnx.defs.get_all_schemas()}
+    known = {node.op_type for node in graph} | _names_of_onnx()
     for op_type in call.request.op_types:
         if op_type not in known:
             raise UnknownNameError(f"op_types_to_quantize: there is no op type {op_type!r}{suggest(op_type, known)}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from onnx import FunctionProto, ModelProto, NodeProto, helper
 
-from ort_vitis_plugin.api import UnsupportedError, attribute, put_functions, subgraphs
+from ort_vitis_plugin.api import UnsupportedError, attribute, default_opset, put_functions, subgraphs
 
 from .bfp_function import block_floating_point_body
 from .block_body import MINIMUM_OPSET, BlockBody
@@ -91,7 +91,7 @@ def add_block_functions(model: ModelProto) -> None:
     becomes at least 8. Raises UnsupportedError below opset 14, ModelError for attributes that the ops do not have.
     """
     found = _block_nodes(model)
-    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+    opset = default_opset(model)
     functions = [_function(key, nodes, opset) for key, nodes in found.items()]
     for key, nodes in found.items():
         _state_attributes(key, nodes)

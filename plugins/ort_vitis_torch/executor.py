@@ -14,6 +14,8 @@ import torch
 from onnx import ModelProto, NodeProto, TensorProto
 from torch import Tensor, nn
 
+from ort_vitis_plugin.api import default_opset
+
 from .errors import OperatorError
 from .fused_steps import fused
 from .ops import function_of, tensor_of
@@ -69,7 +71,7 @@ class OnnxModule(nn.Module):
         self.outputs = [value.name for value in model.graph.output]
         self._derived: dict[str, Callable[[], Tensor]] = {}
         self._programs: dict[Any, Program] = {}
-        opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+        opset = default_opset(model)
         self.steps = [
             Step(node, self._function(node, opset), tuple(node.input), tuple(node.output)) for node in model.graph.node
         ]

@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ort_vitis_plugin.api import DEFAULT_DOMAINS
+
 from .step import Step
 
 CLOSE = 1e-6
@@ -87,7 +89,7 @@ class _Graph:
 
 
 def _is(step: Step, op_type: str) -> bool:
-    return step.node.domain in ("", "ai.onnx") and op_type in ("", step.node.op_type)
+    return step.node.domain in DEFAULT_DOMAINS and op_type in ("", step.node.op_type)
 
 
 def _gelu(graph: _Graph, erf: Step) -> None:

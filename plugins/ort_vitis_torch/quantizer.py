@@ -20,6 +20,8 @@ import torch
 from onnx import ModelProto
 from torch import nn
 
+from ort_vitis_plugin.api import default_opset
+
 from . import host_calls
 from .config import configured
 from .errors import RefusedError, StageError
@@ -156,7 +158,7 @@ class TorchQuantizer:
             )
             raise RefusedError(f"{wanted}; leave the argument out")
         written = self._calibrated()
-        opset = next(entry.version for entry in written.opset_import if entry.domain in ("", "ai.onnx"))
+        opset = default_opset(written)
         if opset_version is not None and opset_version != opset:
             raise RefusedError(
                 f"opset_version={opset_version}: the graph was exported and calibrated at opset {opset}; give "

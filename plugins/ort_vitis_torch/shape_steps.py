@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ort_vitis_plugin.api import DEFAULT_DOMAINS
+
 from .slots import DOMAIN
 from .step import Step
 
@@ -48,7 +50,7 @@ def shape_steps(
         if step.node.domain == DOMAIN:
             shaped.update(step.outputs if shaped.issuperset(names) else ())
             continue
-        if step.node.domain not in ("", "ai.onnx") or op_type in UNKNOWN_SHAPES:
+        if step.node.domain not in DEFAULT_DOMAINS or op_type in UNKNOWN_SHAPES:
             continue
         if op_type in ("Shape", "Size"):
             is_fixed = names[0] in shaped

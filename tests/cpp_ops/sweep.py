@@ -1,6 +1,6 @@
 """Runs every op over every type, layout and awkward number, and compares the bits with the numpy reference.
 
-    python sweep.py {library|functions|mixed} [OPSET]
+    python sweep.py {library|functions|mixed} [OPSET [LAYOUT...]]
 
 ``library`` runs the compiled kernels (ORT_VITIS_ISA picks the copy), ``functions`` the model-local functions without
 any library at both ends of ORT's optimisation levels, ``mixed`` one model that quantizes to all eight types, in all
@@ -15,7 +15,7 @@ import ctypes
 import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import ml_dtypes
 import numpy as np
@@ -203,13 +203,13 @@ def compare(
     return wrong
 
 
-def sweep(functions: bool, opset: int) -> tuple[int, int]:
+def sweep(functions: bool, opset: int, layouts: Collection[str] = LAYOUTS) -> tuple[int, int]:
     cases = wrong = 0
     levels = [ort.GraphOptimizationLevel.ORT_ENABLE_ALL]
     if functions:
         levels.append(ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     for name, (layout, (shape, axis)) in itertools.product(TYPES, LAYOUTS.items()):
-        if opset < 13 and (axis is not None or name == "bfloat16"):
+        if layout not in layouts or (opset < 13 and (axis is not None or name == "bfloat16")):
             continue
         model = model_of(name, len(shape), axis, opset, functions)
         runs = [session(model, level, not functions) for level in levels]
@@ -304,6 +304,6 @@ if __name__ == "__main__":
         chosen.restype = ctypes.c_char_p
         if chosen() != wanted_isa.encode():
             sys.exit(77)
-    cases, wrong = mixed(opset) if what == "mixed" else sweep(what == "functions", opset)
+    cases, wrong = mixed(opset) if what == "mixed" else sweep(what == "functions", opset, sys.argv[3:] or LAYOUTS)
     print(cases, wrong)
     sys.exit(wrong > 0)

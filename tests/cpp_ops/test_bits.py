@@ -33,20 +33,32 @@ def sweep(*arguments: str, **environment: str) -> None:
     assert int(wrong) == 0
 
 
+# A scale for the whole tensor, and one for each slice of an axis that has others behind it.
+FEW = ("tensor", "middle")
+
+
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("layouts", [FEW, pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"])
 @pytest.mark.usefixtures("library")
-def test_kernels(isa: str) -> None:
-    sweep("library", ORT_VITIS_ISA=isa)
+def test_kernels(layouts: tuple[str, ...], isa: str) -> None:
+    sweep("library", "17", *layouts, ORT_VITIS_ISA=isa)
 
 
-SLOW = [pytest.param(opset, marks=pytest.mark.slow) for opset in (10, 11, 12, 13, 14, 15, 19, 21, NEWEST_OPSET)]
+OPSETS = (10, 11, 12, 13, 14, 15, 17, 19, 21, NEWEST_OPSET)
 
 
-@pytest.mark.parametrize("opset", [17, *SLOW])
+def test_functions_in_one_layout() -> None:
+    sweep("functions", "17", "middle")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opset", OPSETS)
 def test_functions(opset: int) -> None:
     sweep("functions", str(opset))
 
 
-@pytest.mark.parametrize("opset", [17, *SLOW[3:]])
+@pytest.mark.parametrize(
+    "opset", [17, *(pytest.param(each, marks=pytest.mark.slow) for each in OPSETS[3:] if each != 17)]
+)
 def test_eight_types_in_one_model(opset: int) -> None:
     sweep("mixed", str(opset))

@@ -31,7 +31,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # Shown, not run: set-up from nothing (the first two by .ci/run), and what is no code.
 SET_UP = (
     "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/ort-vitis demo",
-    "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/python -m pytest -n auto",
+    "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/python -m pytest -n auto --dist worksteal",
 )
 NOT_CODE = {"text", "ini"}
 # What a page needs that is no dependency of the tests.

@@ -13,6 +13,7 @@ from onnx import ModelProto
 from onnxruntime.quantization import QuantFormat
 
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
+from tests.thinned import thinned
 
 from .checks import S8S8, assert_close, decibels, model, quantized, samples, weights
 
@@ -58,8 +59,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize(("move", "kind"), thinned(3, MOVES, KINDS))
 def test_a_body_reads_what_was_moved(move: str, kind: str) -> None:
     source = moved(move, BODIES, first=True)
     assert_close(source, quantized(source, **KINDS[kind]), 25)

@@ -29,7 +29,7 @@ ONE_BY_ONE = [name for name in GRAPHS if not name.startswith(("names: equal", "o
 CONFIGURED = ("u8s8", "npu", "per channel", "documented default", "fix neuron", "npu with cle", "qoperator", "npu raw")
 REFUSED = ("ModelError", "UnsupportedError")  # before work; a SelfCheckError would be a wrong model of ours
 SEEDS = range(600)
-QUICK = 48
+QUICK = 24
 
 
 def _network(seed: int) -> str:

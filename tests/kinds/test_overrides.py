@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto
 from onnxruntime.quantization import QuantFormat, QuantType
 
 from ort_vitis_plugin.errors import OptionError, UnsupportedError
+from tests.thinned import thinned
 
 from .checks import (
     EVERYTHING,
@@ -70,8 +71,7 @@ def moving(op_type: str) -> ModelProto:
     return source
 
 
-@pytest.mark.parametrize("what", STATED)
-@pytest.mark.parametrize("op_type", SHARING)
+@pytest.mark.parametrize(("op_type", "what"), thinned(3, SHARING, STATED))
 def test_a_type_next_to_what_shares_parameters(op_type: str, what: str) -> None:
     source = moving(op_type)
     result = quantized(source, extra_options={"TensorQuantOverrides": STATED[what]})

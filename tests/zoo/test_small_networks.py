@@ -57,8 +57,13 @@ def sqnr(result: Result, name: str) -> float:
 
 
 # One scale per tensor cannot serve channels that differ by 100 times: there equalization is due.
+# Quick: every configuration on one network, the recommended ones on all.
+RECOMMENDED = ("NPU, CLE", "CPU")
 SCORES = [
-    (name, configuration)
+    pytest.param(
+        *(name, configuration),
+        marks=[] if name == "digits" or configuration in RECOMMENDED else pytest.mark.slow,
+    )
     for name in networks.NAMES
     for configuration in configurations.CONFIGURATIONS
     if not (name == "depthwise_skewed" and "CLE" not in configuration)

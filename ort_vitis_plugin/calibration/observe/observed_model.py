@@ -16,7 +16,7 @@ from ...errors import CalibrationError, UnknownNameError, suggest
 from ...graph import subgraphs
 from ...onnx_io import external_weights
 from ...onnx_io.sessions import WARNING, session_options
-from .channel_energy import attach_energies
+from .channel_energy import Energy, EnergyWriter
 from .observation import FLOATS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Probe:
 
     def __init__(self, model: ModelProto | str | Path, tensors: list[str], channels: Sequence[Channels] = ()) -> None:
         self.channels = list(channels)
-        self.energies: list[str] = []
+        self.energies: list[Energy] = []
         self.folder: Path | None = None
         if not isinstance(model, ModelProto):
             path = Path(model).resolve()
@@ -61,6 +61,11 @@ class Probe:
         self.constants = {name: self._constant(initializers[name]) for name in tensors if name in initializers}
         self.observers: list[str] = []
 
+    @property
+    def energy_outputs(self) -> list[str]:
+        """What tells sums over channels."""
+        return [name for each in self.energies for name in each.outputs]
+
     def _constant(self, tensor: TensorProto) -> NDArray[Any]:
         if uses_external_data(tensor) and self.folder:
             loaded = TensorProto()
@@ -74,10 +79,11 @@ class Probe:
         """A session whose outputs are the observed tensors, and nothing else."""
         options, model = self._prepare(configure)
         declared = {value.name: value for value in self.model.graph.output}
+        writer = EnergyWriter(model)
         if self.fetched:
             del model.graph.output[:]
             model.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in self.fetched)
-        self.energies = list(attach_energies(model, self.channels))
+        self.energies = [writer.add(channels) for channels in self.channels]
         return external_weights.lend_to_session(model, options, providers)
 
     @external_weights.external_weights_scope()
@@ -94,22 +100,27 @@ class Probe:
             model.opset_import.append(helper.make_opsetid(domain, 1))
         depth = {name: at for at, node in enumerate(model.graph.node) for name in node.output}
         taken = {*depth, *(value.name for value in model.graph.input)}
+        writer, energies = EnergyWriter(model), {}
         del model.graph.output[:]
-        # ORT walks leaves from the last node on: deepest first, each observer runs right after its tensor is made.
-        for at, name in enumerate(sorted(self.fetched, key=lambda each: -depth[each])):
-            counter = sketches[name].counter()
+        # ORT walks leaves from the last node on: deepest first, each runs right after the tensor that it reads is made.
+        leaves: list[str | Channels] = [*self.fetched, *self.channels]
+        for at, leaf in enumerate(sorted(leaves, key=lambda each: -depth.get(_tensor(each), -1))):
+            if not isinstance(leaf, str):
+                energies[leaf] = writer.add(leaf)
+                continue
+            counter = sketches[leaf].counter()
             if counter is None:
                 raise CalibrationError("the custom-op library went away")
             output = f"observed_{at}"
             while output in taken:
                 output += "_"
             node = helper.make_node(
-                "CalibrationObserver", [name], [output], f"observe {name}", domain=domain, sketch=counter.number
+                "CalibrationObserver", [leaf], [output], f"observe {leaf}", domain=domain, sketch=counter.number
             )
             model.graph.node.append(node)
             model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.UINT8, None))
             self.observers.append(output)
-        self.energies = list(attach_energies(model, self.channels))
+        self.energies = [energies[channels] for channels in self.channels]
         return external_weights.lend_to_session(model, options)
 
     def check_types(self, session: ort.InferenceSession) -> None:
@@ -136,6 +147,11 @@ class Probe:
         if external_weights.size(model) > PACKED:
             options.add_session_config_entry("session.disable_prepacking", "1")
         return options, model
+
+
+def _tensor(leaf: str | Channels) -> str:
+    """The tensor that an observer, or a sum over channels, reads."""
+    return leaf if isinstance(leaf, str) else leaf.tensor
 
 
 def _inner_names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:

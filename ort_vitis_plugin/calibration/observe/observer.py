@@ -12,10 +12,9 @@ from ...onnx_io.sessions import missing_operator
 from ...sketch import Sketch
 from ...sketch import engine as sketch_engine
 from ..channel_squares import ChannelSquares
-from .channel_energy import size_name, sums_name
 from .observation import NonFinite, Observation, Sample
 from .observed_model import Probe
-from .run_sample import numbered, outputs_of, to_numpy, values_of
+from .run_sample import copy_of, numbered, outputs_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,10 +87,12 @@ class Observer:
         now, total = self._now, Observation(self._probe.observed)
         for sketch in now.values():
             sketch.cut()  # what a run that failed has left
+        before: dict[str, tuple[int, int]] = dict.fromkeys(now, (0, 0))
         for index, feed in enumerate(numbered(feeds, first), first):
-            before = {name: sketch.non_finite for name, sketch in now.items()}
             _run(self._session, self._probe, feed, index, now, total.energies)
-            non_finite = tuple(_non_finite(before, now, index))
+            after = {name: sketch.non_finite for name, sketch in now.items()}
+            non_finite = tuple(_non_finite(before, after, index))
+            before = dict.fromkeys(now, (0, 0)) if apart else after
             own: dict[str, Sketch] = {}
             if apart:
                 own = {name: sketch.cut() for name, sketch in now.items()}
@@ -106,11 +107,12 @@ class Observer:
         return total
 
 
-def _non_finite(before: dict[str, tuple[int, int]], sketches: Mapping[str, Sketch], index: int) -> Iterator[NonFinite]:
-    for name, (nans, infinities) in before.items():
-        now = sketches[name].non_finite
-        if now != (nans, infinities):
-            yield NonFinite(name, index, now[0] - nans, now[1] - infinities)
+def _non_finite(
+    before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]], index: int
+) -> Iterator[NonFinite]:
+    for name, (nans, infinities) in after.items():
+        if before[name] != (nans, infinities):
+            yield NonFinite(name, index, nans - before[name][0], infinities - before[name][1])
 
 
 def _session(
@@ -153,23 +155,23 @@ def _run(
     energies: dict[Channels, ChannelSquares],
 ) -> None:
     """Count the observed tensors of one sample, and the squares of channels."""
-    sums: dict[str, NDArray[Any]] = {}
+    small: dict[str, NDArray[Any]] = {}
     if not probe.observers:
         for name, values in values_of(session, probe, feed, index):
             if name in sketches:
                 sketches[name].add(values)
             else:
-                sums[name] = values.copy()
+                small[name] = values.copy()
     else:
         for name in probe.fed:
             if name in feed:
                 sketches[name].add(feed[name])
         for name in probe.fetched:
             sketches[name].counter()
-        names = [*probe.observers[:1], *probe.energies]
+        names = [*probe.observers[:1], *probe.energy_outputs]
         found = outputs_of(session, names, feed, index)
-        sums = {name: to_numpy(value) for name, value in zip(names[1:], found[1:], strict=True)}
-    for number, channels in enumerate(probe.channels):
-        size = int(sums[size_name(number)])
-        total = energies.setdefault(channels, ChannelSquares())
-        total.add(sums[sums_name(number)], size // max(channels.size, 1))
+        small = {name: copy_of(value) for name, value in zip(names[1:], found[1:], strict=True)}
+    for each in probe.energies:
+        size = each.size if isinstance(each.size, int) else int(small[each.size])
+        total = energies.setdefault(each.channels, ChannelSquares())
+        total.add(small[each.sums], size // max(each.channels.size, 1))

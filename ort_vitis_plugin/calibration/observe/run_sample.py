@@ -46,7 +46,7 @@ def values_of(
     for name in probe.fed:
         if name in feed:
             yield name, np.asarray(feed[name])
-    names = [*probe.fetched, *probe.energies]
+    names = [*probe.fetched, *probe.energy_outputs]
     values = outputs_of(session, names or [session.get_outputs()[0].name], feed, index)
     values.reverse()
     for name in names:
@@ -91,3 +91,8 @@ def to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
         return np.zeros(shape, dtype)
     buffer = (ctypes.c_char * (int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)).from_address(value.data_ptr())
     return np.frombuffer(buffer, dtype).reshape(shape)
+
+
+def copy_of(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
+    """The values of a small result, whose view would cost more than its copy."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value.numpy())

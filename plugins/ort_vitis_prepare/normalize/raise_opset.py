@@ -25,6 +25,7 @@ from ort_vitis_plugin.api import (
     QuantFormat,
     attribute,
     check_model,
+    default_opset,
     externalize,
     internalized,
     qtype,
@@ -36,11 +37,6 @@ from ort_vitis_plugin.api import (
 # are native since 21.
 MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 19
 BLOCKS_OPSET = WIDE_OPSET = 21
-
-
-def default_opset(model: ModelProto) -> int:
-    """Version of the default operator set; a model that states none has version 1."""
-    return next((entry.version for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:

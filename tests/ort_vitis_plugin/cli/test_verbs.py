@@ -91,7 +91,7 @@ def test_of_several_models_one_that_cannot_be_done_is_status_1(demo: Path, monke
 
 
 def test_gates_are_status_3(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = "quantize digits.onnx -o q.onnx --data samples.npz --preset ipu_cnn -q"
+    base = "quantize digits.onnx -o q.onnx --data samples.npz --preset ipu_cnn --option Recipe=plain -q"
     assert run(f"{base} --min-sqnr 10") == 0
     assert run(f"{base} --min-sqnr 60") == 3
     assert "logits has " in capsys.readouterr().err

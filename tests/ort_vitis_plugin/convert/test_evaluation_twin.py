@@ -69,7 +69,7 @@ RANDOM = [
 LARGE = ("depthwise_skewed", "transformer")
 NETWORKS = [
     *(pytest.param("digits", how) for how in NPU),
-    *(pytest.param("halves", how) for how in FORMATS),
+    *(pytest.param("halves", how, marks=[] if how == "qdq" else pytest.mark.slow) for how in FORMATS),
     *(pytest.param(name, how, marks=[] if how == "qdq" else pytest.mark.slow) for name in LARGE for how in FORMATS),
 ]
 

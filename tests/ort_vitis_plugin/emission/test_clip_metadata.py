@@ -17,6 +17,7 @@ from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from ort_vitis_plugin.pipeline import stages
 from ort_vitis_plugin.testing import graph
+from tests.thinned import thinned
 
 RNG = np.random.default_rng(1)
 MODEL = graph(
@@ -79,10 +80,16 @@ PRODUCTS: dict[str, ModelProto] = {
 }
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("per_channel", [False, True])
-@pytest.mark.parametrize("activation", [QuantType.QUInt8, QuantType.QInt8])
-@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
+@pytest.mark.parametrize(
+    ("form", "activation", "per_channel", "name"),
+    thinned(
+        2,
+        [QuantFormat.QDQ, QuantFormat.QOperator],
+        [QuantType.QUInt8, QuantType.QInt8],
+        [False, True],
+        PRODUCTS,
+    ),
+)
 def test_no_product_saturates_in_any_sample(
     form: QuantFormat, activation: QuantType, per_channel: bool, name: str
 ) -> None:

@@ -16,6 +16,7 @@ from onnxruntime.quantization import CalibrationMethod, QuantType
 from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, quantize_static
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from tests.thinned import thinned
 
 MIN_MAX, MIN_MSE = CalibrationMethod.MinMax, PowerOfTwoMethod.MinMSE
 WEIGHTS = np.random.default_rng(0).uniform(-0.5, 0.5, (4, 3, 3, 3)).astype(np.float32)
@@ -59,22 +60,21 @@ def readers(result: ModelProto, tensor: str) -> list[NodeProto]:
 # ---------------------------------------------------------------------- types at every opset
 
 
-@pytest.mark.parametrize("method", [MIN_MAX, MIN_MSE], ids=["MinMax", "MinMSE"])
-@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
+# Activations, weights, and the decibels that are to be kept.
+KINDS = {
+    "A16W8": (QuantType.QInt16, QuantType.QInt8, 40),
+    "A16W16": (QuantType.QUInt16, QuantType.QInt16, 75),
+    "A8W4": (QuantType.QUInt8, QuantType.QInt4, 18),
+    "A8W4, unsigned": (QuantType.QInt8, QuantType.QUInt4, 18),
+}
+
+
 @pytest.mark.parametrize(
-    ("activation", "weight", "least"),
-    [
-        (QuantType.QInt16, QuantType.QInt8, 40),
-        (QuantType.QUInt16, QuantType.QInt16, 75),
-        (QuantType.QUInt8, QuantType.QInt4, 18),
-        (QuantType.QInt8, QuantType.QUInt4, 18),
-    ],
-    ids=str,
+    ("opset", "kind", "per_channel", "method"),
+    thinned(3, [10, 13, 20, 21, NEWEST], KINDS, [False, True], [MIN_MAX, MIN_MSE]),
 )
-@pytest.mark.parametrize("opset", [10, 13, 20, 21, NEWEST])
-def test_sixteen_and_four_bits(
-    opset: int, activation: Any, weight: Any, least: float, per_channel: bool, method: Any
-) -> None:
+def test_sixteen_and_four_bits(opset: int, kind: str, per_channel: bool, method: Any) -> None:
+    activation, weight, least = KINDS[kind]
     source = model(opset)
     result = quantized(
         source, activation_type=activation, weight_type=weight, per_channel=per_channel, calibrate_method=method

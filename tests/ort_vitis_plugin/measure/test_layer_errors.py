@@ -30,10 +30,14 @@ from ort_vitis_plugin.testing import graph
 from tests.models import networks
 from tests.zoo.configurations import NPU_CNN
 
+# The method alone: what a recipe finds by trials is no matter of how errors are told.
+PLAIN = {"Recipe": "plain", "SelfCheck": False}
+
 
 @cache
 def quantized() -> ModelProto:
-    return quantize_static(networks.network("digits"), None, networks.reader("digits", 20), **NPU_CNN).model
+    settings = {**NPU_CNN, "extra_options": {**NPU_CNN["extra_options"], **PLAIN}}
+    return quantize_static(networks.network("digits"), None, networks.reader("digits", 20), **settings).model
 
 
 def errors(model: ModelProto, count: int = 8) -> list[LayerError]:
@@ -103,7 +107,8 @@ def test_a_spoilt_scale_is_the_tensor_that_errs_alone() -> None:
 @pytest.mark.parametrize("quant_format", [VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron])
 def test_formats_of_our_own(quant_format: VitisQuantFormat) -> None:
     model = quantize_static(
-        networks.network("digits"), None, networks.reader("digits", 20), quant_format, PowerOfTwoMethod.MinMSE
+        *(networks.network("digits"), None, networks.reader("digits", 20), quant_format, PowerOfTwoMethod.MinMSE),
+        extra_options=PLAIN,
     ).model
     assert {error.tensor for error in errors(model)} & {value.name for value in model.graph.input}
     assert all(error.alone > 15 for error in errors(model))
@@ -164,7 +169,7 @@ def test_a_weight_is_measured_at_the_output_of_its_operator() -> None:
 @pytest.mark.parametrize("quant_format", [QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron])
 def test_a_tensor_with_several_pairs_of_one_meaning_is_one_row(quant_format: Any) -> None:
     def found(dedicated: bool) -> list[LayerError]:
-        options = {"DedicatedQDQPair": dedicated}
+        options = {"DedicatedQDQPair": dedicated, **PLAIN}
         model = quantize_static(
             networks.network("digits"),
             None,
@@ -199,6 +204,7 @@ def test_models_without_functions_get_them(domain: str) -> None:
         None,
         networks.reader("digits", 20),
         quant_format=VitisQuantFormat.QDQ if domain == "com.vai.quantize" else VitisQuantFormat.FixNeuron,
+        extra_options=PLAIN,
     ).model
     bare = ModelProto()
     bare.CopyFrom(written)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnxruntime as ort
@@ -63,3 +64,12 @@ def test_only_errors_about_operators_advise_a_library() -> None:
         open_session(model)
     assert "CustomOpLibraries" in missing_operator(caught.value)
     assert missing_operator("the shapes do not fit") == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked")
+@pytest.mark.parametrize(("freed", "walks"), [(0, 0), (sessions.WORTH_A_WALK - 1, 0), (sessions.WORTH_A_WALK, 1)])
+def test_the_heap_is_walked_for_much_memory_only(freed: int, walks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[int] = []
+    monkeypatch.setattr(sessions.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=trimmed.append))
+    sessions.give_back(freed)
+    assert len(trimmed) == walks

@@ -12,6 +12,7 @@ from onnx import ModelProto
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.calibration import Calibration
 from ort_vitis_plugin.calibration.channel_squares import Channels
+from ort_vitis_plugin.calibration.observe import observer
 from ort_vitis_plugin.entry.quantize_static import calibrate
 from ort_vitis_plugin.errors import CalibrationError, OptionTypeError
 from ort_vitis_plugin.graph import Graph
@@ -47,3 +48,28 @@ def test_a_calibration_of_something_else_is_refused() -> None:
     assert isinstance(found, Calibration)
     with pytest.raises(CalibrationError, match="must be the same as when it was made"):
         quantize_static(model(), None, feeds, calibration=found)
+
+
+@pytest.mark.parametrize(
+    ("options", "reads"),
+    [
+        ({}, True),
+        ({"Recipe": "plain"}, False),
+        ({"WeightRange": "method"}, False),
+        ({"Recipe": "plain", "WeightRange": "energy"}, True),
+    ],
+    ids=str,
+)
+def test_energies_are_measured_where_something_may_read_them(
+    options: dict[str, Any], reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    probe = observer.Probe
+
+    def counting(model: Any, tensors: Any, channels: Any = ()) -> Any:
+        asked.append(len(channels))
+        return probe(model, tensors, channels)
+
+    monkeypatch.setattr(observer, "Probe", counting)
+    quantize_static(model(), None, [random_feeds(model(), seed) for seed in range(8)], extra_options=options)
+    assert asked[0] == reads

@@ -24,6 +24,7 @@ from ort_vitis_plugin import (
 from ort_vitis_plugin.custom_ops import find_library
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from tests.models import networks
+from tests.thinned import thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ WIDE = [kind for kind in VitisQuantType if kind.is_built_in]
 METHODS = (*PowerOfTwoMethod, CalibrationMethod.MinMax, CalibrationMethod.Entropy, CalibrationMethod.Percentile)
 FORMATS = (QuantFormat.QDQ, VitisQuantFormat.QDQ, VitisQuantFormat.FixNeuron)
 # Every method with every format on one network, one method of each kind on the others.
-COMBINATIONS = [("digits", quant_format, method) for quant_format in FORMATS for method in METHODS] + [
+ALL = [("digits", quant_format, method) for quant_format in FORMATS for method in METHODS] + [
     ("depthwise_skewed", QuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
     ("depthwise_skewed", VitisQuantFormat.FixNeuron, CalibrationMethod.MinMax),
     ("transformer", QuantFormat.QDQ, CalibrationMethod.MinMax),
@@ -47,6 +48,13 @@ COMBINATIONS = [("digits", quant_format, method) for quant_format in FORMATS for
     ("halves", QuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
     ("halves", VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow),
 ]
+# Quick: every method in one format, every format with one method, every network.
+SLOW = {each for each in ALL if each[1] is not QuantFormat.QDQ} - {
+    ("digits", VitisQuantFormat.QDQ, PowerOfTwoMethod.MinMSE),
+    ("digits", VitisQuantFormat.FixNeuron, CalibrationMethod.MinMax),
+    ("halves", VitisQuantFormat.FixNeuron, PowerOfTwoMethod.NonOverflow),
+}
+COMBINATIONS = [pytest.param(*each, marks=pytest.mark.slow if each in SLOW else ()) for each in ALL]
 
 
 class Reader:
@@ -158,8 +166,7 @@ def test_a_long_sum_of_one_sign_costs_little() -> None:
     assert relative_error(model, feeds) <= 0.02
 
 
-@pytest.mark.parametrize("activation", [*EIGHT, *WIDE], ids=str)
-@pytest.mark.parametrize("weight", [QuantType.QInt8, *WIDE], ids=str)
+@pytest.mark.parametrize(("activation", "weight"), thinned(4, [*EIGHT, *WIDE], [QuantType.QInt8, *WIDE]))
 def test_any_activation_type_goes_with_any_weight_type(activation: Any, weight: Any) -> None:
     random = np.random.default_rng(2)
     model = image_model(

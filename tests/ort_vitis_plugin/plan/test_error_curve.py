@@ -24,7 +24,7 @@ from tests.models import networks
 from tests.models.distributions import DISTRIBUTIONS, data
 
 KINDS = (QuantType.QInt4, QuantType.QInt8, QuantType.QUInt8, QuantType.QInt16)
-SEEDS = range(25)
+FEW, MANY = range(4), range(25)  # seeds
 POSITIONS = range(-30, 45)
 
 
@@ -91,9 +91,10 @@ def check(values: np.ndarray, kind: Any, chosen: tuple[int, int], name: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_eight_distributions(kind: Any) -> None:
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_eight_distributions(seeds: range, kind: Any) -> None:
     """One tensor for each distribution and seed, over two samples."""
-    inputs = {f"{name} {seed}": (name, seed) for name in DISTRIBUTIONS for seed in SEEDS}
+    inputs = {f"{name} {seed}": (name, seed) for name in DISTRIBUTIONS for seed in seeds}
     feeds: list[dict[str, np.ndarray]] = [{}, {}]
     for title, (name, seed) in inputs.items():
         halves = data(name, seed, 2000).reshape(2, 1000)
@@ -114,7 +115,9 @@ def test_eight_distributions(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("name", ["digits", "depthwise_skewed", "transformer"])
+@pytest.mark.parametrize(
+    "name", ["digits", *(pytest.param(each, marks=pytest.mark.slow) for each in ("depthwise_skewed", "transformer"))]
+)
 def test_every_tensor_of_trained_networks(name: str, kind: Any) -> None:
     feeds = networks.digits(name, 8, 1).calibration
     watch = searched(networks.network(name), feeds, kind)

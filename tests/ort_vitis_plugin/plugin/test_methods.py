@@ -106,6 +106,23 @@ def test_a_range_method_chooses_for_weights(quantize: Quantize, model: onnx.Mode
     assert shapes == ([(18,)] * 3 if per_channel else [(3, 2, 3, 3)])
 
 
+@pytest.mark.parametrize("recipe", ["auto", "plain"])
+def test_a_method_that_chooses_for_weights_sees_what_they_multiply(
+    quantize: Quantize, model: onnx.ModelProto, recipe: str
+) -> None:
+    seen: list[np.ndarray[Any, Any] | None] = []
+
+    def choose_weight(values: np.ndarray[Any, Any], tensor: TensorFacts) -> tuple[float, float]:
+        seen.append(tensor.input_energy)
+        return -127.0, 127.0
+
+    method = RangeMethod("mine", "Mine.", lambda seen, tensor: (-1.0, 1.0), choose_weight=choose_weight)
+    quantize(method, extra_options={"SelfCheck": False, "Recipe": recipe})
+    feeds = [random_feeds(model, seed)["x"].astype(np.float64) for seed in range(3)]
+    assert len(seen) == 1
+    np.testing.assert_allclose(seen[0], np.mean(np.square(feeds), axis=(0, 1, 3, 4)), rtol=1e-6)
+
+
 def test_weights_keep_the_range_of_their_values_by_default(quantize: Quantize, model: onnx.ModelProto) -> None:
     weights = onnx.numpy_helper.to_array(model.graph.initializer[0])
     found = scales(quantize(RangeMethod("mine", "Mine.", lambda seen, tensor: (-1.0, 1.0))).model)

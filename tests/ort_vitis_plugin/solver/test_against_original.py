@@ -16,6 +16,7 @@ from ort_vitis_plugin.sketch import Sketch
 from ort_vitis_plugin.solver import Solution, solve
 
 LOW, HIGH = -60, 60
+BLOCK = 50  # graphs of one test
 Positions = dict[str, int]
 
 
@@ -283,11 +284,15 @@ def run(instance: Instance, bounds: list[Bound] | None = None) -> Solution:
 
 @pytest.mark.parametrize(
     ("method", "block"),
-    [("MinMSE", 0), ("MinMSE", 1), ("MinMSE", 2), ("NonOverflow", 0), ("valleys", 0), ("noise", 0)],
+    [
+        pytest.param(method, block, marks=pytest.mark.slow if block else ())
+        for method, blocks in {"MinMSE": 6, "NonOverflow": 2, "valleys": 2, "noise": 2}.items()
+        for block in range(blocks)
+    ],
 )
 def test_every_rule_holds_and_the_error_is_at_most_the_originals(method: str, block: int) -> None:
     compared = 0
-    for seed in range(block * 100, block * 100 + 100):
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
         rng = random.Random(seed)
         instance = fill(
             Instance(random_graph(rng, rng.randint(2, 14))), rng, spread=rng.choice((2, 6, 12)), method=method
@@ -304,7 +309,7 @@ def test_every_rule_holds_and_the_error_is_at_most_the_originals(method: str, bl
             assert instance.cost(solution.positions) <= instance.cost(theirs) * (1 + 1e-9), f"seed {seed}"
         if not broken(bounds, start):
             assert solution.positions == start
-    assert compared >= 25
+    assert compared >= BLOCK / 4
 
 
 def cheapest(instance: Instance, bounds: list[Bound], window: int, ceiling: float) -> float:
@@ -339,9 +344,12 @@ def cheapest(instance: Instance, bounds: list[Bound], window: int, ceiling: floa
 
 
 @pytest.mark.parametrize("method", ["MinMSE", "valleys"])
-def test_tiny_graphs_get_the_best_positions_of_all(method: str) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(70), pytest.param(range(70, 250), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_tiny_graphs_get_the_best_positions_of_all(seeds: range, method: str) -> None:
     tried = missed = 0
-    for seed in range(250):
+    for seed in seeds:
         rng = random.Random(10_000 + seed)
         instance = fill(Instance(random_graph(rng, rng.randint(1, 3))), rng, spread=rng.choice((4, 9)), method=method)
         bounds = rules(instance)
@@ -353,7 +361,7 @@ def test_tiny_graphs_get_the_best_positions_of_all(method: str) -> None:
         tried += 1
         missed += better < float("inf")
     print(f"\n{method}: best of all in {tried - missed} of {tried}")
-    assert tried >= 100
+    assert tried >= 0.4 * len(seeds)
     assert missed == 0
 
 

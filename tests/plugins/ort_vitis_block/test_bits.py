@@ -185,7 +185,11 @@ def test_function_of_one_kind(opset: int, wanted: list[tuple[str, Floats, list[F
                 assert_same(session.run(None, {"x": x})[0], expected[place], (name, node))
 
 
-@pytest.mark.parametrize(("shape", "axis"), AXES, ids=str)
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [pytest.param(*case, marks=pytest.mark.slow if at % 3 else ()) for at, case in enumerate(AXES)],
+    ids=str,
+)
 def test_any_shape_and_axis(shape: tuple[int, ...], axis: int) -> None:
     rng = np.random.default_rng(len(shape) * 10 + axis)
     x = np.asarray(np.asarray(rng.standard_normal(shape)) * 3, np.float32)

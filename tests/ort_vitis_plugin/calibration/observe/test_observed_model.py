@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 
+from ort_vitis_plugin.calibration.channel_squares import Channels
 from ort_vitis_plugin.calibration.observe.observed_model import Probe
 from ort_vitis_plugin.errors import CalibrationError, UnknownNameError
+from ort_vitis_plugin.onnx_io import external_weights
+from ort_vitis_plugin.sketch import Sketch, engine
 from ort_vitis_plugin.testing import graph
 
 MODEL = graph(
@@ -37,3 +41,16 @@ def test_integers_cannot_be_observed() -> None:
     probe = Probe(MODEL, ["n"])
     with pytest.raises(CalibrationError, match=r"n is tensor\(int64\)"):
         probe.check_types(probe.fetching_session(["CPUExecutionProvider"], None))
+
+
+@pytest.mark.skipif(engine.library() is None, reason="there are no observers")
+def test_a_tensor_is_counted_and_squared_as_soon_as_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else tensors live on until the last one is there: leaves run from the last one in the list on."""
+    chain = graph("t (float[1, 2] x) => (float[1, 2] d) { a = Relu(x) b = Exp(a) c = Sin(b) d = Cos(c) }", 17)
+    lent: list[ModelProto] = []
+    monkeypatch.setattr(external_weights, "lend_to_session", lambda model, options: lent.append(model))
+    probe = Probe(chain, ["x", "a", "b", "c", "d"], [Channels(name, 1, 2, 2) for name in "axcb"])
+    probe.observing_session({name: Sketch() for name in "xabcd"}, None)
+    leaves = [node.input[0] for node in lent[0].graph.node[4:]]
+    assert leaves == ["d", "c", "c", "b", "b", "a", "a", "x"]
+    assert [energy.channels.tensor for energy in probe.energies] == list("axcb")

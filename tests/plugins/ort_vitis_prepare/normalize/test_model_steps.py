@@ -14,9 +14,10 @@ from onnxruntime.quantization import CalibrationMethod, QuantType
 import ort_vitis_prepare.normalize.raise_opset as steps
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import ModelError
+from ort_vitis_plugin.graph.default_opset import default_opset
 from ort_vitis_plugin.testing import assert_same_outputs, graph, op_types, random_feeds, run_model
 from ort_vitis_prepare.normalize.inline_functions import inline_functions
-from ort_vitis_prepare.normalize.raise_opset import default_opset, raise_opset
+from ort_vitis_prepare.normalize.raise_opset import raise_opset
 
 Array = np.ndarray[Any, Any]
 SHAPE = (1, 2, 4, 6)
