@@ -21,6 +21,7 @@ from .remove_moves import remove_moves
 from .remove_unread import remove_unread
 from .rename_clashes import rename_clashes
 from .trim_inputs import trim_inputs
+from .unsigned_codes import unsigned_codes
 
 DECLARATIONS: list[Declaration] = [
     INLINE_FUNCTIONS,
@@ -36,6 +37,7 @@ DECLARATIONS: list[Declaration] = [
     fold_constants,
     move_codes,
     decode_weights,
+    unsigned_codes,
     remove_moves,
     fold_gemm_factors,
     rename_clashes,
