@@ -9,11 +9,14 @@ import pytest
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin.onnx_io.ort_support import KNOWN_PAIRS, has_float8, has_float8_pairs, has_native_pairs
-from ort_vitis_plugin.testing import graph, opsets, runs
+from ort_vitis_plugin.testing import graph, runs
 
 
-@pytest.mark.parametrize("opset", opsets())
+@pytest.mark.parametrize("opset", [*range(10, KNOWN_PAIRS + 1), onnx.defs.onnx_opset_version()])
 def test_native_pairs_are_where_onnxruntime_runs_them(opset: int) -> None:
+    known = onnx.defs.get_schema("QuantizeLinear", opset).since_version <= KNOWN_PAIRS
+    if known and not runs("t (float[2] x) => (float[2] y) { y = Relu(x) }", opset):
+        pytest.skip("this onnxruntime takes no model of this opset")
     text = """t (float[2] x) => (int8[2] y) {
         s = Constant<value = float {1.0}>()
         z = Constant<value = int8 {0}>()
