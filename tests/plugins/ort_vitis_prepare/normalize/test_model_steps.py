@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import ort_vitis_prepare.normalize.raise_opset as steps
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import ModelError
 from ort_vitis_plugin.testing import assert_same_outputs, graph, op_types, random_feeds, run_model
 from ort_vitis_prepare.normalize.inline_functions import inline_functions
@@ -123,6 +124,18 @@ def test_bodies_are_raised_too() -> None:
 def test_one_resize_cannot_enlarge_and_shrink_as_before() -> None:
     with pytest.raises(ModelError, match="enlarges one axis and shrinks another"):
         raise_opset(resized("Resize", 10, "nearest", 1, 1, 0.5, 2))
+
+
+def test_a_model_without_default_operators_states_their_set_and_is_handed_over() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["ai.onnx.ml" : 1]> t (float[2, 3] x) => (float[2, 3] y)
+        { y = ai.onnx.ml.Binarizer<threshold = 0.5>(x) }"""
+    )
+    raised = raise_opset(model)
+    assert default_opset(raised) == steps.PREFERRED_OPSET
+    assert [entry.domain for entry in model.opset_import] == ["ai.onnx.ml"]
+    feeds = [random_feeds(model)]
+    assert_same_outputs(run_model(model, feeds[0]), run_model(quantize_static(model, None, feeds).model, feeds[0]))
 
 
 def test_what_cannot_be_raised_is_named() -> None:
