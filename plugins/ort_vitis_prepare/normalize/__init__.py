@@ -7,6 +7,7 @@ from ort_vitis_plugin.api import Declaration
 
 from .constant_nodes import constant_nodes
 from .decode_weights import decode_weights
+from .drop_dilations import drop_dilations
 from .fold_constants import fold_constants
 from .fold_gemm_factors import fold_gemm_factors
 from .inline_constant_if import inline_constant_if
@@ -30,6 +31,7 @@ DECLARATIONS: list[Declaration] = [
     name_nodes,
     remove_unread,
     trim_inputs,
+    drop_dilations,
     constant_nodes,
     remove_identity,
     remove_dropout,
