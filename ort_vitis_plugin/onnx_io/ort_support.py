@@ -9,7 +9,6 @@ import onnx
 import onnxruntime
 from onnx import ModelProto, NodeProto, TensorProto
 
-from ..graph.nodes import attribute
 from .sessions import SILENT, session_options
 
 FLOAT = TensorProto.FLOAT
@@ -43,7 +42,7 @@ def has_float8_pairs(element_type: int, opset: int = KNOWN_PAIRS) -> bool:
 def has_float8(model: ModelProto) -> bool:
     """Whether the graph quantizes something to float8, or stores it so."""
     stored = {tensor.data_type for tensor in model.graph.initializer}
-    made = {attribute(node, "output_dtype", 0) for node in model.graph.node}
+    made = {entry.i for node in model.graph.node for entry in node.attribute if entry.name == "output_dtype"}
     return bool(FLOAT8 & (stored | made))
 
 
