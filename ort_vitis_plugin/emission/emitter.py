@@ -78,8 +78,8 @@ class Emitter:
 
     def _activation(self, planned: TensorPlan) -> None:
         name = planned.name
+        is_float = self._is_float(name)  # asked before an output's producer gets another name to write
         source, readers, is_output = self._open(name)
-        is_float = self._is_float(name)
         past = [r for r in readers if self._carries_into_a_body(r) or (is_float and r.name in self.plan.float_readers)]
         for reader in past:
             readers.remove(reader)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 WORTH_A_BIT = 3.0  # decibels
 SLACK = 1.0  # that other outputs may lose
 SPARED = (
-    "weights keep to seven bits (reduce_range): with eight, onnxruntime's integer kernels lost {lost:.0f} dB on this "
-    "CPU, which has no VNNI and saturates 16-bit sums; AvoidSaturation=False keeps eight"
+    "weights keep to seven bits (reduce_range), codes that they came with are stored unsigned: else onnxruntime's "
+    "integer kernels lost {lost:.0f} dB on this CPU, which has no VNNI and saturates 16-bit sums; "
+    "AvoidSaturation=False keeps eight signed bits"
 )
 SATURATED = (
     "output {output} loses {lost:.0f} dB in onnxruntime's integer kernels on this CPU: without VNNI they saturate; "

@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
+from ..graph.op_sets import MOVES
 from ..graph.weighted_inputs import WEIGHTED
 from ..numerics.qtypes import Scaling
 from ..onnx_io.load import QUANTIZED_OPS
@@ -26,10 +27,14 @@ from .range_file import check_range_file
 from .weight_only import check_weight_only
 
 if TYPE_CHECKING:
+    from onnx import NodeProto
+
     from ..request.call import Call
     from ..request.settings import Settings
 
 FLOAT8_RELEASE = "1.20"  # the first with QuantizeLinear of opset 21
+TO_CODES = frozenset({"QuantizeLinear", "VitisQuantizeLinear", "ExtendedQuantizeLinear"})
+FROM_CODES = frozenset({"DequantizeLinear", "VitisDequantizeLinear", "ExtendedDequantizeLinear"})
 # Options on scales and zero points.
 OF_SCALES = (
     "ActivationSymmetric",
@@ -165,17 +170,38 @@ class AlreadyQuantizedWarning(UserWarning):
 
 
 def is_quantized(graph: Graph) -> bool:
-    """Whether activations pass quantized operators (weights may have been quantized by another tool)."""
-    return any(not _is_stored(graph, node.input[0]) for node in graph if node.op_type in QUANTIZED_OPS)
+    """Whether activations pass quantized operators.
+
+    Codes that the model holds (weights of another tool) or gets (a camera's bytes), and codes that it only hands out,
+    are how values come and go.
+    """
+    return any(_computes(graph, node) for node in graph if node.op_type in QUANTIZED_OPS)
 
 
-def _is_stored(graph: Graph, tensor: str) -> bool:
-    """Whether the model itself holds the value, in whatever way it was written."""
+def _computes(graph: Graph, node: NodeProto) -> bool:
+    origin = _origin(graph, node.input[0])
+    if graph.array(origin) is not None:
+        return False
+    if node.op_type in FROM_CODES:
+        return origin not in graph.inputs
+    return not (node.op_type in TO_CODES and _leaves(graph, node))
+
+
+def _origin(graph: Graph, tensor: str) -> str:
+    """The tensor whose values these are, moved or of another type."""
     node = graph.producer(tensor)
-    while node is not None and node.op_type in ("Identity", "Cast"):
+    while node is not None and node.op_type in MOVES | {"Cast"}:
         tensor = node.input[0]
         node = graph.producer(tensor)
-    return graph.array(tensor) is not None
+    return tensor
+
+
+def _leaves(graph: Graph, node: NodeProto) -> bool:
+    """Whether what the node makes only leaves the graph."""
+    readers = graph.consumers(node.output[0])
+    if not readers:
+        return node.output[0] in graph.outputs
+    return all(reader.op_type in MOVES and _leaves(graph, reader) for reader in readers)
 
 
 def check_weights(graph: Graph, call: Call) -> None:

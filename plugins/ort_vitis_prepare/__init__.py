@@ -19,6 +19,7 @@ def vitis_declare() -> Iterator[Declaration]:
     from .fold.fold_batch_norm import fold_batch_norm
     from .leave_float.angles import float_angles
     from .leave_float.decisions import float_decisions
+    from .leave_float.dilated_pools import float_dilated_pools
     from .leave_float.far_output import float_far_output
     from .leave_float.final_softmax import float_final_softmax
     from .leave_float.spectrum import float_spectrum
@@ -32,6 +33,7 @@ def vitis_declare() -> Iterator[Declaration]:
     yield clip6_to_relu
     yield float_spectrum
     yield float_decisions
+    yield float_dilated_pools
     yield float_final_softmax
     yield fold_batch_norm
     yield EqualizationOptions

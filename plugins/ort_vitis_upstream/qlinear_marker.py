@@ -5,6 +5,7 @@ AveragePool                           also at the start: its kernel on codes is 
                                       their own, for they span less than what they are of
 Sum, Min, Max                         never: no operator computes them on codes
 ConvTranspose, TopK, normalizations   likewise, unless the target is a device, which takes pairs
+Relu, Clip of symmetric activations   likewise: saturation does not replace them, and no operator computes them on codes
 """
 # SPDX-License-Identifier: MIT
 
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnxruntime.quantization.operators.direct_q8 import QDQDirect8BitOp
 
-from ort_vitis_plugin.api import Marker, QDQOperatorBase
+from ort_vitis_plugin.api import Marker, OrtOptions, QDQOperatorBase
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -25,6 +26,7 @@ ANYWHERE = frozenset({"AveragePool"})
 FLOAT_ALONE = frozenset(
     {"BatchNormalization", "ConvTranspose", "CumSum", "InstanceNormalization", "LayerNormalization", "TopK"}
 )
+CLAMPS = frozenset({"Relu", "Clip"})
 
 
 class Unmarked(QDQOperatorBase):  # type: ignore[misc]
@@ -41,7 +43,9 @@ class QLinearMarker(Marker):
         has_codes = self.is_tensor_quantized(node.input[0]) if node.input else False
         if node.op_type in NOWHERE or (node.op_type in BEHIND_CODES and not has_codes):
             return Unmarked(self, node)
-        if node.op_type in FLOAT_ALONE and not self._has_device():
+        is_symmetric = self.settings.options[OrtOptions].activation_symmetric
+        is_float_alone = node.op_type in FLOAT_ALONE or (node.op_type in CLAMPS and is_symmetric)
+        if is_float_alone and not self._has_device():
             return Unmarked(self, node)
         handler = super().handler(node)
         if node.op_type not in ANYWHERE:

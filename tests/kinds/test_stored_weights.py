@@ -151,3 +151,37 @@ def test_powers_of_two_decode_what_they_cannot_keep() -> None:
     result = quantized(kept, enable_dpu=True, calibrate_method="MinMSE")
     assert not any("decoded" in note for note in result.report.notes)
     assert "c" in constants_of(result)
+
+
+def full_range() -> ModelProto:
+    """Two products with int8 codes of full range, two of which exceed 16 bits beside an unsigned byte."""
+    drawn = np.random.default_rng(1).integers(-127, 128, (2, 8, 8)).astype(np.int8)
+    return model(
+        "t (float[2, 8] x) => (float[2, 8] y) { d = DequantizeLinear(c, s) h = MatMul(x, d) "
+        "w = DequantizeLinear(e, s) y = MatMul(h, w) }",
+        {"c": drawn[0], "e": drawn[1], "s": np.float32(0.01)},
+    )
+
+
+@pytest.mark.parametrize("activation_type", ["QUInt8", "QInt8"])
+@pytest.mark.parametrize("quant_format", ["QDQ", "QOperator"])
+@pytest.mark.parametrize("case", [case for case in STORED if case not in ("uint8", "embedding", "four bits in blocks")])
+def test_with_reduce_range_signed_codes_are_stored_unsigned(case: str, quant_format: str, activation_type: str) -> None:
+    source = full_range() if case == "two readers" else STORED[case]()
+    result = quantized(source, quant_format=quant_format, activation_type=activation_type, reduce_range=True)
+    kept = {t.name: t for t in result.model.graph.initializer}
+    assert "c" not in kept or np.abs(numpy_helper.to_array(kept["c"])).max() <= 64
+    assert_close(source, result, 30.0)
+    assert result.report.fused["y"] > result.report.sqnr["y"] - 1
+
+
+def test_unsigned_codes_mean_what_signed_ones_did() -> None:
+    source = STORED["channels"]()
+    signed, unsigned = (quantized(source, reduce_range=reduced) for reduced in (False, True))
+    assert decibels(signed.model, unsigned.model, samples(source)) > 100
+
+
+def test_codes_of_the_caller_do_not_saturate_in_a_default_session() -> None:
+    result = quantized(full_range(), activation_type="QInt8")
+    assert result.report.fused["y"] > result.report.sqnr["y"] - 3
+    assert result.report.sqnr["y"] > 35

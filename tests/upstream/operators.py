@@ -75,6 +75,12 @@ OPERATORS: dict[str, tuple[str, str, str]] = {
     "Relu of the input": (IMAGE, "float[1, 4, 8, 8] y", "y = Relu(x)"),
     "Reshape": (IMAGE, "float[4, 64] y", f"{CONV} y = Reshape(h, shape)"),
     "Resize": (IMAGE, "float[1, 4, 16, 16] y", f'{CONV} y = Resize<mode = "nearest">(h, , twice)'),
+    "Resize of an output": (
+        IMAGE,
+        "float[1, 4, 8, 8] h, float[1, 4, 16, 16] y",
+        f'{CONV} y = Resize<mode = "nearest">(h, , twice)',
+    ),
+    "MaxPool of an output": (IMAGE, "float[1, 4, 8, 8] h, float[1, 4, 4, 4] y", f"{CONV} y = MaxPool<{HALVES}>(h)"),
     "Sigmoid": (IMAGE, "float[1, 4, 8, 8] y", f"{CONV} s = Sigmoid(h) y = Mul(s, h)"),
     "Slice": (IMAGE, "float[1, 2, 8, 8] y", f"{CONV} y = Slice(h, one, three, one)"),
     "Softmax": (ROWS, "float[4, 8] y", "h = MatMul(x, m) s = Softmax<axis = -1>(h) y = MatMul(s, m)"),

@@ -7,6 +7,7 @@ from ort_vitis_plugin.api import Declaration
 
 from .constant_nodes import constant_nodes
 from .decode_weights import decode_weights
+from .drop_dilations import drop_dilations
 from .fold_constants import fold_constants
 from .fold_gemm_factors import fold_gemm_factors
 from .inline_constant_if import inline_constant_if
@@ -21,6 +22,7 @@ from .remove_moves import remove_moves
 from .remove_unread import remove_unread
 from .rename_clashes import rename_clashes
 from .trim_inputs import trim_inputs
+from .unsigned_codes import unsigned_codes
 
 DECLARATIONS: list[Declaration] = [
     INLINE_FUNCTIONS,
@@ -29,6 +31,7 @@ DECLARATIONS: list[Declaration] = [
     name_nodes,
     remove_unread,
     trim_inputs,
+    drop_dilations,
     constant_nodes,
     remove_identity,
     remove_dropout,
@@ -36,6 +39,7 @@ DECLARATIONS: list[Declaration] = [
     fold_constants,
     move_codes,
     decode_weights,
+    unsigned_codes,
     remove_moves,
     fold_gemm_factors,
     rename_clashes,

@@ -46,6 +46,12 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
             yield from _graphs(body)
 
 
+def _has_default_operators(model: ModelProto) -> bool:
+    """Whether the default operator set is stated, or a node is of it."""
+    nodes = (node for graph in _graphs(model.graph) for node in graph.node)
+    return any(each.domain in DEFAULT_DOMAINS for each in (*model.opset_import, *nodes))
+
+
 def _constants(graph: GraphProto) -> dict[str, onnx.TensorProto]:
     found = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
@@ -89,6 +95,11 @@ def raise_opset(model: ModelProto, needed: int = PREFERRED_OPSET) -> ModelProto:
     opset = default_opset(model)
     if opset >= needed:
         return model
+    if not _has_default_operators(model):
+        newer = ModelProto()
+        newer.CopyFrom(model)
+        newer.opset_import.append(helper.make_opsetid("", needed))
+        return newer
     if model.ir_version < 4:
         # Up to IR 3 every initializer had to be an input; the converter adds initializers of its own.
         newer = ModelProto()

@@ -197,3 +197,14 @@ def test_a_float16_model_keeps_its_type() -> None:
     stored = {each.name: each.data_type for each in result.graph.initializer}
     assert stored["x_scale"] == TensorProto.FLOAT16
     assert run_model(result, {"x": draw[0]})["y"].dtype == np.float16
+
+
+@pytest.mark.parametrize("deciding", ["i = Cast<to = 7>(h)", 'i = Resize<mode = "nearest">(h, , twice)'])
+def test_what_reads_an_output_that_is_computed_in_codes_reads_its_pair(deciding: str) -> None:
+    """Whoever takes floats as they are finds none there, whether the tensor leaves the graph or not."""
+    kind = "int64[1, 4, 4, 4]" if "Cast" in deciding else "float[1, 4, 8, 8]"
+    text = f"t (float[1,3,6,6] x) => (float[1,4,4,4] h, {kind} i) {{ h = Conv(x, w, b) {deciding} }}"
+    source = graph(text, 17, {"w": WEIGHTS, "b": BIAS, "twice": np.array([1, 1, 2, 2], np.float32)})
+    result = quantized(source)
+    (reader,) = (node for node in result.graph.node if node.op_type in ("Cast", "Resize"))
+    assert reader.input[0] == "h"

@@ -25,12 +25,22 @@ WEIGHTS = {
     "one": np.int64(1),
     "n": np.array([1, 64], np.int64),
     "limit": np.float32(40),
+    "boxes": np.array([1, 16, 4], np.int64),
+    "second": np.array([1], np.int64),
+    "last": np.int64(2),
+    "flat": np.array([-1], np.int64),
+    "most": np.array([8], np.int64),
+    "overlap": np.array([0.5], np.float32),
+    "least": np.array([1.0], np.float32),
 }
 HEAD = "h = MatMul(x, w)"
 OPEN = {
     "NonZero": f"{HEAD} c = Greater(h, half) p = NonZero(c) t = Transpose(p) y = GatherND(h, t)",
     "Compress": f"{HEAD} f = Reshape(h, n) g = Flatten<axis = 0>(f) s = Squeeze(g) c = Greater(s, half) "
     "y = Compress(s, c)",
+    "NonMaxSuppression and Gather": f"{HEAD} b = Reshape(h, boxes) m = ReduceMax<axes = [2], keepdims = 0>(b) "
+    "s = Unsqueeze(m, second) i = NonMaxSuppression(b, s, most, overlap, least) c = Gather<axis = 1>(i, last) "
+    "g = Gather<axis = 1>(b, c) y = Reshape(g, flat)",
     "Range of a predicted length": f"{HEAD} a = Abs(h) s = ReduceSum<keepdims = 0>(a) l = Cast<to = 7>(s) "
     "r = Range(zero, l, one) y = Cast<to = 1>(r)",
 }

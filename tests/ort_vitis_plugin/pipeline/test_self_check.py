@@ -1,4 +1,4 @@
-"""Default sessions round activations of 16 bits to eight where they pack weights: the report says what keeps them."""
+"""What default sessions compute otherwise than the file says, or do not load, the report tells with what helps."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin import CalibrationMethod, QuantType, VitisQuantFormat, VitisQuantType, custom_ops, quantize_static
+from ort_vitis_plugin.errors import SelfCheckError
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
+from ort_vitis_plugin.pipeline import self_check
 from ort_vitis_plugin.testing import graph
 
 RNG = np.random.default_rng(0)
@@ -74,3 +76,33 @@ OTHERS: dict[str, dict[str, Any]] = {
 def test_others_lose_nothing_there(case: str) -> None:
     result = quantize_static(network(), None, FEEDS, **{**A16W8, **OTHERS[case]})
     assert not any("MatMulNBits" in note for note in result.report.notes)
+
+
+def test_float8_that_default_sessions_take_for_bytes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime 1.20.1 makes operators for bytes of such pairs, and does not load them."""
+    opened = self_check.open_session
+
+    def refusing(model: ModelProto, libraries: Any, level: Any = self_check.FAITHFUL, **how: Any) -> Any:
+        if level != self_check.FAITHFUL and not how.get("keep_pairs"):
+            raise RuntimeError("Type 'tensor(float8e4m3fn)' of input parameter")
+        return opened(model, libraries, level, **how)
+
+    monkeypatch.setattr(self_check, "open_session", refusing)
+    float8 = {"activation_type": QuantType.QFLOAT8E4M3FN, "weight_type": QuantType.QFLOAT8E4M3FN}
+    report = quantize_static(network(), None, FEEDS, calibrate_method=CalibrationMethod.MinMax, **float8).report
+    assert report.fused == report.sqnr
+    assert [note for note in report.notes if "session.disable_quant_qdq" in note]
+    with pytest.raises(SelfCheckError, match="cannot load"):
+        quantize_static(network(), None, FEEDS, **A16W8)
+
+
+def test_float8_that_loads_is_not_spoken_of() -> None:
+    float8 = {"activation_type": QuantType.QFLOAT8E4M3FN, "weight_type": QuantType.QFLOAT8E4M3FN}
+    result = quantize_static(network(), None, FEEDS, calibrate_method=CalibrationMethod.MinMax, **float8)
+    told = any("session.disable_quant_qdq" in note for note in result.report.notes)
+    try:
+        ort.InferenceSession(result.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception:
+        assert told
+    else:
+        assert not told

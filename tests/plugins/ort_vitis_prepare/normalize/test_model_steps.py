@@ -128,6 +128,18 @@ def test_one_resize_cannot_enlarge_and_shrink_as_before() -> None:
         raise_opset(resized("Resize", 10, "nearest", 1, 1, 0.5, 2))
 
 
+def test_a_model_without_default_operators_states_their_set_and_is_handed_over() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["ai.onnx.ml" : 1]> t (float[2, 3] x) => (float[2, 3] y)
+        { y = ai.onnx.ml.Binarizer<threshold = 0.5>(x) }"""
+    )
+    raised = raise_opset(model)
+    assert default_opset(raised) == steps.PREFERRED_OPSET
+    assert [entry.domain for entry in model.opset_import] == ["ai.onnx.ml"]
+    feeds = [random_feeds(model)]
+    assert_same_outputs(run_model(model, feeds[0]), run_model(quantize_static(model, None, feeds).model, feeds[0]))
+
+
 def test_what_cannot_be_raised_is_named() -> None:
     source = old("Relu", 9)
     source.graph.node[1].op_type = "NeverHeardOf"
