@@ -70,7 +70,7 @@ def main() -> int:
             f"{name:22} {size:6.1f}M {difference:.1e} apart, {native * 1e3:8.2f} ms, {ours / native:.2f} of it",
             flush=True,
         )
-        if difference > DIFFERENCE or ours > MOST * native:
+        if not difference <= DIFFERENCE or ours > MOST * native:  # outputs of zeros alone show nothing
             fails.append(name)
         del module
         gc.collect()
