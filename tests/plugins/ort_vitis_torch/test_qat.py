@@ -55,6 +55,7 @@ def assert_same(model: Any, deployable: Any, written: Any) -> None:
     assert np.array_equal(there.numpy(), run(written, {"x": unseen.numpy()})[0])
 
 
+@pytest.mark.slow
 def test_three_bits_come_back_in_two_epochs_and_are_written_as_they_trained(tmp_path: Path) -> None:
     network = trained(ResNetM)
     assert after_training(network, tmp_path / "ptq", bits=3) <= 88
