@@ -28,6 +28,7 @@ def check_against_onnxruntime(written: ModelProto, model: GraphModel, example: S
         computed = model.graph.cpu().eval()(*[torch.from_numpy(array) for array in example])
     expected = run(written, dict(zip(model.exported.input_names, example, strict=True)))
     for name, here, there in zip(model.exported.output_names, computed, expected, strict=True):
-        error = float(np.abs(here.numpy() - there).max(initial=0))
-        if error > TOLERANCE * float(np.abs(there).max(initial=0)):
+        found, wanted = here.numpy().astype(np.float64), there.astype(np.float64)
+        error = float(np.abs(found - wanted).max(initial=0))
+        if error > TOLERANCE * float(np.abs(wanted).max(initial=0)):
             raise CheckError(f"the output {name} differs by {error:.3g} between onnxruntime and torch")

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 from torch import nn
 
+from .data_reads import watched
 from .errors import ExportError
 from .regions import Regions, find_regions
-from .structure import Structure, as_arguments, input_names
+from .structure import Structure, as_arguments, input_names, positional
 
 Exporter = Literal["auto", "torchscript", "dynamo"]
 
@@ -36,6 +37,7 @@ class Exported:
     """The float graph of a module; ``inputs`` and ``outputs`` put its tensors into the module's own structures.
 
     ``regions`` says which nodes the caller's stubs enclose (None: there are no stubs, all is to be quantized).
+    ``parameters`` are the names by which ``forward`` takes its arguments.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Exported:
     outputs: Structure
     regions: Regions | None
     example: tuple[NDArray[Any], ...] = ()
+    parameters: tuple[str, ...] = ()
 
     @property
     def input_names(self) -> list[str]:
@@ -56,23 +59,59 @@ class Exported:
         """The graph's outputs, in the order of the tensors in a result."""
         return [value.name for value in self.model.graph.output]
 
+    def arguments(self, given: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments of a call by their places, also those that were given by name."""
+        count = len(self.parameters)
+        names = self.parameters[len(given) : count]
+        unknown = ", ".join(keywords.keys() - set(names))
+        if unknown:
+            known = ", ".join(self.parameters)
+            raise ExportError(
+                f"{self.name} was exported for the arguments {known}, so it does not take {unknown}; "
+                "what input_args do not hold keeps its default"
+            )
+        missing = ", ".join(name for name in names if name not in keywords)
+        if keywords and missing:
+            raise ExportError(f"{self.name} was exported for the argument {missing} too; give it in the call")
+        return (*given, *(keywords[name] for name in names if name in keywords))
+
     def tensors(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> list[torch.Tensor]:
-        """The tensors of a call; raises ExportError where a call has another structure than the exported one."""
-        if keywords:
-            raise ExportError("call the quantized model with positional arguments, as input_args were given")
-        tensors, structure = Structure.of(arguments)
+        """The tensors of a call; raises ExportError where a call has another structure or other sizes than the
+        exported one."""
+        tensors, structure = Structure.of(self.arguments(arguments, keywords or {}))
         if structure.spec != self.inputs.spec:
             raise ExportError(
                 f"{self.name} was exported for arguments of the structure {self.inputs.spec}, not {structure.spec}; "
                 "give input_args of the form that you call the model with"
             )
+        values = {value.name: value for value in self.model.graph.input}
+        for name, tensor in zip(self.input_names, tensors, strict=True):
+            sizes = [dim.dim_value or dim.dim_param for dim in values[name].type.tensor_type.shape.dim]
+            if not _fits(tuple(tensor.shape), sizes):
+                raise ExportError(
+                    f"{name} has the shape {list(tensor.shape)}, and {self.name} was exported for {sizes}; "
+                    "give input_args of the sizes that you call the model with"
+                )
         return tensors
 
 
+def _fits(shape: tuple[int, ...], sizes: list[int | str]) -> bool:
+    pairs = zip(shape, sizes, strict=False)
+    return len(shape) == len(sizes) and all(isinstance(size, str) or size == given for given, size in pairs)
+
+
 def unwrapped(module: nn.Module) -> nn.Module:
-    """The module inside DataParallel or DistributedDataParallel, with a warning; any other as it is."""
+    """The module inside DataParallel or DistributedDataParallel, with a warning, or inside torch.compile; any other
+    as it is."""
     if not isinstance(module, nn.Module):
         raise ExportError(f"a torch.nn.Module is needed, not {type(module).__name__}")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise ExportError(
+            f"a {type(module).__name__} cannot be exported: give the torch.nn.Module that was scripted or traced"
+        )
+    compiled = getattr(module, "_orig_mod", None)
+    if isinstance(compiled, nn.Module):
+        return compiled
     if isinstance(module, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         warnings.warn(
             f"{type(module).__name__} is taken off; the module inside is quantized", UserWarning, stacklevel=3
@@ -122,15 +161,29 @@ def export(
     if not tensors:
         raise ExportError("input_args hold no tensor; give a tensor, or a tuple of the arguments of forward")
     _check_tensors(tensors, names)
-    with torch.no_grad():
-        results, outputs = Structure.of(clone(*arguments))
+    result, reads = watched(clone, arguments, tensors)
+    results, outputs = Structure.of(result)
+    if reads:
+        _reject(reads[0], type(module).__name__, exporter)
     if not results:
         raise ExportError(f"{type(module).__name__} returns no tensor, so there is nothing to export")
     call = _Call(clone, tensors, results, names, inputs, opset, dynamic_batch, keep_batch_norm)
     model = _strategy(exporter, call)
     regions = find_regions(model)
     example = tuple(tensor.numpy() for tensor in tensors)
-    return Exported(type(module).__name__, model, inputs, outputs, regions, example)
+    return Exported(type(module).__name__, model, inputs, outputs, regions, example, positional(clone, arguments))
+
+
+def _reject(place: str, name: str, exporter: Exporter) -> None:
+    """The TorchScript exporter keeps the branch that the example takes; dynamo's says itself what it cannot follow."""
+    if exporter == "dynamo":
+        return
+    told = f"{name} turns data of a tensor into a Python value at {place}, which a graph keeps as it is for input_args"
+    if exporter == "auto":
+        raise ExportError(
+            f'{told}; use torch.where, or take it out of forward; exporter="torchscript" exports it all the same'
+        )
+    warnings.warn(told, UserWarning, stacklevel=4)
 
 
 @dataclass(frozen=True)

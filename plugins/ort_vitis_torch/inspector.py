@@ -17,12 +17,12 @@ from torch import nn
 from ort_vitis_plugin.api import write_text
 
 from . import host_calls
+from .callers import callers_line
 from .config import TARGETS
 from .errors import ConfigError
 from .exported import Exporter, export, unwrapped, watched_call
 from .structure import as_arguments
 
-NOT_THE_CALLERS = tuple(f"{Path(file).parent}{os.sep}" for file in (torch.__file__, __file__))
 CALLED = ("node", "op", "device", "source", "reason")
 
 
@@ -99,11 +99,9 @@ def _source_lines(module: nn.Module, arguments: tuple[Any, ...]) -> dict[str, st
     found: dict[str, str] = {}
 
     def called(name: str) -> None:
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLERS):
-            frame = frame.f_back  # type: ignore[assignment]
-        if frame is not None:
-            found.setdefault(name, f"{os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}")
+        line = callers_line()
+        if line:
+            found.setdefault(name, line)
 
     watched_call(module, arguments, called)
     return found

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from .executor import OnnxModule
@@ -58,7 +59,11 @@ class GraphModel(nn.Module):
         self.graph = OnnxModule(graph.model, quantizers(graph.slots, trainable=trainable))
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
-        results = self.graph(*self.exported.tensors(arguments, keywords))
+        tensors = self.exported.tensors(arguments, keywords)
+        floats = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
+        results = self.graph(*[tensor.float() if tensor.is_floating_point() else tensor for tensor in tensors])
+        if floats and floats[0] is not torch.float32:  # half a network takes halves and gives halves
+            results = tuple(each.to(floats[0]) if each.is_floating_point() else each for each in results)
         return self.exported.outputs.fill(results)
 
     def enable(self, *, quantizers: bool) -> None:

@@ -31,6 +31,7 @@ from .modules import GraphModel
 from .narrow import quantized
 from .quant_info import QuantInfo, digest, positions_of
 from .slots import slotted
+from .state_file import with_state
 from .structure import as_arguments, as_array
 from .written_file import file_digest, write_exported, write_model
 
@@ -52,7 +53,7 @@ class CalibrationModel(nn.Module):
         arrays = [as_array(tensor) for tensor in tensors]
         self.feeds.append(dict(zip(self._exported.input_names, arrays, strict=True)))
         with torch.no_grad():
-            return self.module(*arguments)
+            return self.module(*self._exported.arguments(arguments, keywords))
 
 
 class TorchQuantizer:
@@ -280,8 +281,7 @@ def torch_quantizer(
         raise StageError("input_args is needed: a tensor or a tuple of what forward takes, of which shapes count")
     module = unwrapped(module)
     if state_dict_file is not None:
-        module = copy.deepcopy(module)
-        module.load_state_dict(torch.load(state_dict_file, map_location="cpu", weights_only=True))
+        module = with_state(module, state_dict_file)
     config = configured(bitwidth, target, quant_config_file)
     exported = export(module, as_arguments(input_args), exporter=exporter, opset=opset or config.opset)
     settings = config.settings.with_layers(exported.model, config.layers)

@@ -5,14 +5,39 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
 from torch.utils import _pytree as pytree
 
 from .errors import ExportError
+
+
+class Record(NamedTuple):
+    """A dataclass of the caller's: what it is made of, by name."""
+
+    kind: Any
+    values: dict[str, Any]
+
+
+def _opened(value: Any) -> Any:
+    """The structure with records in place of dataclasses, which torch takes for leaves."""
+
+    def of_leaf(leaf: Any) -> Any:
+        if not is_dataclass(leaf) or isinstance(leaf, type):
+            return leaf
+        return Record(type(leaf), {each.name: _opened(getattr(leaf, each.name)) for each in fields(leaf) if each.init})
+
+    return pytree.tree_map(of_leaf, value)
+
+
+def _closed(value: Any) -> Any:
+    def of_record(node: Any) -> Any:
+        return node.kind(**_closed(node.values)) if isinstance(node, Record) else node
+
+    return pytree.tree_map(of_record, value, is_leaf=lambda node: isinstance(node, Record))
 
 
 @dataclass(frozen=True)
@@ -25,7 +50,7 @@ class Structure:
     @classmethod
     def of(cls, value: Any) -> tuple[list[torch.Tensor], Structure]:
         """The tensors of a structure, in order, and what puts others in their places."""
-        leaves, spec = pytree.tree_flatten(value)
+        leaves, spec = pytree.tree_flatten(_opened(value))
         others = {at: leaf for at, leaf in enumerate(leaves) if not isinstance(leaf, torch.Tensor)}
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)], cls(spec, others)
 
@@ -34,7 +59,7 @@ class Structure:
         rest = iter(tensors)
         count = len(self.others) + len(tensors)
         leaves = [self.others[at] if at in self.others else next(rest) for at in range(count)]
-        return pytree.tree_unflatten(leaves, self.spec)
+        return _closed(pytree.tree_unflatten(leaves, self.spec))
 
 
 def as_arguments(input_args: Any) -> tuple[Any, ...]:
@@ -54,6 +79,13 @@ def input_names(module: torch.nn.Module, arguments: tuple[Any, ...]) -> list[str
         is_alone = isinstance(value, torch.Tensor)
         names += [parameter if is_alone else f"{parameter}_{at}" for at in range(len(tensors))]
     return names
+
+
+def positional(module: torch.nn.Module, arguments: tuple[Any, ...]) -> tuple[str, ...]:
+    """The names of the parameters of ``forward`` that ``arguments`` are; fewer where it gathers several under one."""
+    parameters = inspect.signature(module.forward).parameters.values()
+    named = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return tuple(named[: len(arguments)])
 
 
 def as_array(tensor: torch.Tensor) -> NDArray[Any]:

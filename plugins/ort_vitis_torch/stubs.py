@@ -9,12 +9,19 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import nn
 
+from .errors import ExportError
 from .structure import Structure
 
 T = TypeVar("T")
 
 DOMAIN = "ort_vitis_torch"
 BEGIN, END = "QuantStub", "DeQuantStub"
+
+
+def _is_captured() -> bool:
+    """Whether the dynamo exporter follows the call; torch before 2.7 only tells whether something compiles it."""
+    asks = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
+    return bool(asks())
 
 
 class _Begin(torch.autograd.Function):
@@ -45,7 +52,7 @@ class _Stub(nn.Module):
 
     def forward(self, value: T) -> T:
         """``value``: a tensor, or a list, tuple or dict of tensors; it comes back as it is."""
-        if torch.compiler.is_exporting():
+        if _is_captured():
             return cast(T, self._marked(value, self._node))
         if torch.onnx.is_in_onnx_export():
             return cast(T, self._marked(value, self._mark.apply))
@@ -58,6 +65,11 @@ class _Stub(nn.Module):
     def _node(self, tensor: torch.Tensor) -> torch.Tensor:
         """The dynamo exporter's way to write a node; autograd functions are traced through there."""
         name = f"{DOMAIN}::{self._name}"
+        if not hasattr(torch.onnx, "ops"):
+            raise ExportError(
+                f'torch {torch.__version__} writes {self._name} with exporter="torchscript" alone; '
+                "the dynamo exporter does from torch 2.8 on"
+            )
         marked: torch.Tensor = torch.onnx.ops.symbolic(
             name, (tensor,), dtype=tensor.dtype, shape=tensor.shape, version=1
         )

@@ -234,14 +234,13 @@ def best(function: Callable[[], object]) -> float:
     return time.thread_time() - start
 
 
-def measured(kind: Callable[[], nn.Module], side: int) -> tuple[float, float, float]:
+def measured(module: nn.Module, x: torch.Tensor, runs: int = RUNS) -> tuple[float, float, float]:
     """The difference, the module's seconds and the executor's."""
-    torch.manual_seed(0)
-    module, x = kind().eval(), torch.randn(2, 3, side, side)
+    module.eval()
     graph = ovt.OnnxModule(ovt.export(module, x).model).eval()
     with torch.no_grad():
         wanted, found = module(x), graph(x)[0]
-        pairs = [(best(lambda: module(x)), best(lambda: graph(x))) for _ in range(RUNS)]
+        pairs = [(best(lambda: module(x)), best(lambda: graph(x))) for _ in range(runs)]
     difference = float((wanted - found).abs().max() / wanted.abs().max())
     return difference, min(native for native, _ in pairs), min(ours for _, ours in pairs)
 
@@ -278,7 +277,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     fails = False
     for name, (kind, side) in FAMILIES.items():
-        difference, native, ours = measured(kind, side)
+        torch.manual_seed(0)
+        difference, native, ours = measured(kind(), torch.randn(2, 3, side, side))
         print(f"{name:24} {difference:.1e} apart, {native * 1e3:6.2f} ms, {ours / native:.2f} of it")
         fails |= difference > DIFFERENCE or ours > MOST * native
     if asked.calibration:

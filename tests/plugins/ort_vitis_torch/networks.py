@@ -108,14 +108,28 @@ class Block(nn.Module):
 
 
 class ResNetS(nn.Module):
+    """Stages of 8, 16 and 24 channels with ``depth`` blocks each."""
+
+    depth = 1
+
     def __init__(self) -> None:
         super().__init__()
         self.stem = nn.Conv2d(1, 8, 3, 1, 1)
-        self.layers = nn.Sequential(Block(8, 8, 1), Block(8, 16, 2), Block(16, 24, 2))
+        blocks, a = [], 8
+        for b, stride in ((8, 1), (16, 2), (24, 2)):
+            blocks += [Block(a, b, stride), *(Block(b, b, 1) for _ in range(self.depth - 1))]
+            a = b
+        self.layers = nn.Sequential(*blocks)
         self.fc = nn.Linear(24, 10)
 
     def forward(self, x: Any) -> Any:
         return self.fc(self.layers(torch.relu(self.stem(x))).mean((2, 3)))
+
+
+class ResNetM(ResNetS):
+    """Twice as deep: what few bits cost adds up from block to block."""
+
+    depth = 2
 
 
 class Shuffle(nn.Module):

@@ -82,6 +82,11 @@ def test_the_file_beats_bitwidth_and_target(tmp_path: Path) -> None:
         ({"tensor_quantize_config": {"activation": {"round_mode": "std_round"}}}, "round_mode='std_round'"),
         ({"tensor_quantize_config": {"weights": {"scale_type": "float", "method": "maxmin"}}}, "one kind of scale"),
         ({"target_device": "DPU", "overall_quantize_config": {"scale_type": "float", "method": "maxmin"}}, "can only"),
+        (
+            {"target_device": "DPU", "tensor_quantize_config": {"weights": {"per_channel": True}}},
+            "per_channel=true with target_device DPU: the NPU can only shift",
+        ),
+        ({"target_device": "FLEXML", "overall_quantize_config": {"symmetry": False}}, "powers of two are symmetric"),
         ({"layer_quantize_config": [{"layer_type": "Conv", "layer_name": "a"}]}, "either layer_type or layer_name"),
         ({"layer_quantize_config": [{"layer_type": "Conv", "overall_quantize_config": {"bit_width": 4}}]}, "8 or 16"),
         ({"convert_silu_to_hswish": True}, "use Hardswish"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import warnings
 from collections import namedtuple
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -93,10 +95,65 @@ def test_structures_go_in_and_come_out() -> None:
         exported.tensors((a, b))
 
 
-class Branches(nn.Module):
+@dataclass
+class Boxes:
+    corners: Any
+    count: int = 3
+
+
+class Moved(nn.Module):
+    def forward(self, boxes: Any) -> Any:
+        return [Boxes(boxes.corners + 1, boxes.count), {"inner": (Boxes(boxes.corners * 2),)}]
+
+
+def test_dataclasses_are_opened_and_closed_again() -> None:
+    exported = ovt.export(Moved(), Boxes(torch.zeros(2, 4), 5))
+    assert exported.input_names == ["boxes_0"]
+    graph = OnnxModule(exported.model)
+    first, rest = exported.outputs.fill(graph(*exported.tensors((Boxes(torch.ones(3, 4), 5),))))
+    assert torch.equal(first.corners, torch.full((3, 4), 2.0))
+    assert first.count == 5
+    assert type(rest["inner"][0]) is Boxes
+
+
+class Masked(nn.Module):
+    def forward(self, x: Any, mask: Any = None, *, scale: float = 1.0) -> Any:
+        return x * scale if mask is None else x * mask
+
+
+def test_arguments_may_be_given_by_name_in_a_call() -> None:
+    x, mask = torch.ones(2, 3), torch.zeros(2, 3)
+    both = ovt.export(Masked(), (x, mask))
+    for given, named in (((x, mask), {}), ((x,), {"mask": mask}), ((), {"mask": mask, "x": x})):
+        assert all(tensor is wanted for tensor, wanted in zip(both.tensors(given, named), (x, mask), strict=True))
+    alone = ovt.export(Masked(), x)
+    assert alone.tensors((), {"x": x}) == [x]
+    with pytest.raises(ovt.ExportError, match="exported for the arguments x, so it does not take mask"):
+        alone.tensors((x,), {"mask": mask})
+    with pytest.raises(ovt.ExportError, match="so it does not take scale; what input_args do not hold keeps"):
+        alone.tensors((x,), {"scale": 2.0})
+    with pytest.raises(ovt.ExportError, match="was exported for the argument x too; give it in the call"):
+        both.tensors((), {"mask": mask})
+
+
+def test_sizes_that_the_graph_does_not_take_are_refused_at_the_call() -> None:
+    exported = ovt.export(nn.Conv2d(3, 4, 3), torch.ones(2, 3, 8, 8))
+    exported.tensors((torch.ones(5, 3, 8, 8),))
+    for shape in ((2, 3, 9, 9), (2, 4, 8, 8), (3, 8, 8)):
+        with pytest.raises(ovt.ExportError, match=r"exported for \['batch', 3, 8, 8\]; give input_args"):
+            exported.tensors((torch.ones(shape),))
+
+
+def test_a_compiled_module_is_the_one_inside() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of torch about itself
+        compiled = torch.compile(nn.Linear(2, 3))
+    assert ovt.export(compiled, torch.ones(2, 2)).name == "Linear"
+
+
+class Complex(nn.Module):
     def forward(self, x: Any) -> Any:
-        values = x.sum().item()
-        return torch.nonzero(x > values).to(torch.complex64)
+        return torch.nonzero(x > 0).to(torch.complex64)
 
 
 class Nothing(nn.Module):
@@ -107,11 +164,12 @@ class Nothing(nn.Module):
 @pytest.mark.parametrize(
     ("module", "given", "says"),
     [
-        (Branches(), torch.ones(2), "exporter cannot export Branches"),
+        (Complex(), torch.ones(2), "exporter cannot export Complex"),
         (Nothing(), torch.ones(2), "returns no tensor"),
         (nn.ReLU(), "text", "hold no tensor"),
         (nn.ReLU(), torch.ones(2, dtype=torch.complex64), "the input input is complex"),
         (lambda x: x, torch.ones(2), "a torch.nn.Module is needed, not function"),
+        (nn.ReLU(), torch.ones(2).to_sparse(), "the input input is sparse"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any, says: str) -> None:
@@ -119,6 +177,17 @@ def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any,
         ovt.export(module, given, exporter="torchscript")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_scripted_modules_and_quantized_tensors_are_refused() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls both old
+        scripted = torch.jit.script(nn.ReLU())
+        codes = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    with pytest.raises(ovt.ExportError, match="the input input is quantized"):
+        ovt.export(nn.ReLU(), codes)
+    with pytest.raises(ovt.ExportError, match=r"give the torch\.nn\.Module that was scripted or traced"):
+        ovt.export(scripted, torch.ones(2))
 
 
 def test_half_precision_modules_are_exported_in_float32() -> None:

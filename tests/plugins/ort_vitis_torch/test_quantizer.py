@@ -276,6 +276,50 @@ def test_cuda_that_is_not_there_and_wrappers_are_told_and_old_modes_deprecated(t
         ovt.torch_quantizer(1, fresh(ResNetS), example(ResNetS), output_dir=tmp_path)
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_modules_of_other_floats_take_and_give_them(kind: Any, tmp_path: Path) -> None:
+    model, x = fresh(Block3).to(kind), digits().images[:4].to(kind)
+    calib = ovt.torch_quantizer("calib", model, x, output_dir=tmp_path)
+    assert calib.quant_model(x).dtype is kind
+    calib.export_quant_config()
+    test = ovt.torch_quantizer("test", model, x, output_dir=tmp_path)
+    with torch.no_grad():
+        found, wanted = test.quant_model(x), model(x)
+    assert found.dtype is kind
+    assert float((found - wanted).abs().max()) <= 0.1 * float(wanted.abs().max())
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.fc = torch.nn.LSTM(8, 6, batch_first=True), torch.nn.Linear(6, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(self.body(x[:, 0])[0][:, -1])
+
+
+def test_what_torch_does_not_run_is_calibrated_and_written_all_the_same(tmp_path: Path) -> None:
+    calib = ovt.torch_quantizer("calib", fresh(Recurrent), digits().images[:4], output_dir=tmp_path)
+    calib.quant_model(digits().images[:32])
+    calib.export_quant_config()
+    written = onnx.load(calib.export_onnx_model())
+    (body,) = [node for node in written.graph.node if node.op_type == "LSTM"]
+    producers = {name: node.op_type for node in written.graph.node for name in node.output}
+    assert "DequantizeLinear" not in {producers.get(name) for name in body.input[1:]}
+    with pytest.raises(ovt.OperatorError, match=r"no LSTM \(node .*Calibration and export work without it"):
+        ovt.torch_quantizer("test", fresh(Recurrent), digits().images[:4], output_dir=tmp_path)
+
+
+def test_distributed_wrappers_are_taken_off(tmp_path: Path) -> None:
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        wrapped = torch.nn.parallel.DistributedDataParallel(fresh(Block3))
+        with pytest.warns(UserWarning, match="DistributedDataParallel is taken off"):
+            assert ovt.export(wrapped, digits().images[:2]).name == "Block"
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 @pytest.mark.slow
 def test_sixteen_bits_are_native_and_near_float(tmp_path: Path) -> None:
     model = trained(ResNetS)

@@ -146,3 +146,12 @@ class Empty(nn.Module):
 def test_stubs_without_a_region_are_refused(kind: Any, says: str) -> None:
     with pytest.raises(ovt.ExportError, match=says):
         ovt.export(kind(), digits().images[:1])
+
+
+def test_what_older_torch_cannot_write_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.compiler, "is_exporting", raising=False)
+    monkeypatch.delattr(torch.onnx, "ops", raising=False)
+    x = torch.ones(2)
+    assert ovt.QuantStub()(x) is x
+    with pytest.raises(ovt.ExportError, match=r'writes QuantStub with exporter="torchscript" alone'):
+        ovt.QuantStub()._node(x)
