@@ -130,7 +130,7 @@ def _misreads_float8(model: ModelProto, libraries: list[Callable[[ort.SessionOpt
     except Exception:  # what cannot be loaded for another reason cannot be loaded with pairs kept either
         return True
     finally:
-        give_back()
+        give_back(external_weights.size(model))
     return False
 
 
