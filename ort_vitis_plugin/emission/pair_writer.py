@@ -139,7 +139,7 @@ class PairWriter:
     def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
         """Values that a constant may take with ``node`` behind it giving the same back; None where no even steps do.
 
-        ``node`` is the one node of a pair, ``array`` is the constant.
+        ``node`` is the one node of a pair, ``array`` [...] is the constant.
         """
         return None
 

@@ -48,7 +48,11 @@ def _on_grid(x: Floats, exponent: NDArray[np.int64], limits: tuple[Doubles, Doub
 
 
 def in_blocks(x: ArrayLike, axis: int, block: int, quantize: Callable[[Floats], Floats]) -> Floats:
-    """Blocks along an axis as the last dimension of ``[n, block]``, filled with zeros where a line ends early."""
+    """Blocks along an axis as the last dimension of ``[n, block]``, filled with zeros where a line ends early.
+
+    Raises:
+        ModelError: x [...] has no such axis.
+    """
     values = np.asarray(x, np.float32)
     if values.size <= 1:
         return values.copy()

@@ -340,7 +340,7 @@ def test_a_bias_counts_in_the_range() -> None:
 
 @pytest.mark.parametrize("steps", [1, 5, 10**20])
 def test_sweeps_end_where_nothing_changes(steps: int) -> None:
-    assert iterate([], [], asking(CLESteps=steps).options[EqualizationOptions]) == 1
+    assert iterate([], [], asking(CLESteps=steps).options[EqualizationOptions], {}) == 1
 
 
 @pytest.mark.option("CLESteps")
