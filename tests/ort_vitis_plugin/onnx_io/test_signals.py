@@ -112,3 +112,24 @@ def test_who_asked_first_for_the_end_gets_it() -> None:
     with pytest.raises(Terminated):
         terminated()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_behind_its_block_termination_ends_the_process_unless_the_caller_handles_it(
+    handled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda *both: sent.append(both))
+
+    def terminated() -> None:
+        with terminable():
+            raise Terminated
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None) if handled else None
+    try:
+        with pytest.raises(Terminated):
+            terminated()
+    finally:
+        if handled:
+            signal.signal(signal.SIGTERM, before)
+    assert sent == ([] if handled else [(os.getpid(), signal.SIGTERM)])

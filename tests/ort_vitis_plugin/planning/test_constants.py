@@ -54,6 +54,20 @@ def test_what_is_no_matrix_has_no_blocks_and_says_so() -> None:
     assert np.shape(parameters(found.model, "w2")[0]) == ()
 
 
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize(
+    "stated", [{"scale": np.float32(0.0625), "zero_point": np.int8(0)}, {"rmin": np.float32(-4), "rmax": np.float32(4)}]
+)
+def test_stated_parameters_follow_no_energy(stated: dict[str, object], per_channel: bool) -> None:
+    overrides = {"w2": [{"axis": 0, **stated}] if per_channel else [stated]}
+    whatever_the_cpu = {"Target": "cpu", "AvoidSaturation": False}
+    scales = [
+        parameters(quantized(overrides, extra_options={**whatever_the_cpu, "WeightRange": asked}).model, "w2")[0]
+        for asked in ("method", "energy")
+    ]
+    np.testing.assert_array_equal(*scales)
+
+
 @pytest.mark.parametrize("symmetric", [True, False, None])
 def test_all_channels_have_one_zero_point(symmetric: bool | None) -> None:
     options = {} if symmetric is None else {"WeightSymmetric": symmetric}
