@@ -38,6 +38,8 @@ def network(name: str, side: int) -> tuple[nn.Module, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = torchvision.models.get_model(name, weights=None, **options)
+    if family == "vit":
+        nn.init.normal_(module.heads.head.weight, std=0.02)  # torchvision starts it at zero: all outputs would be
     return module, torch.randn(1, 3, side, side)
 
 

@@ -10,9 +10,10 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.api import hookimpl
+from ort_vitis_plugin.api import Graph, hookimpl
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph, run_model
+from ort_vitis_prepare.cle.pairs import limit_of
 from tests.zoo.configurations import NPU_CLE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -94,3 +95,22 @@ def test_a_small_channel_beside_a_large_one_keeps_its_bits() -> None:
         gaps = [run_model(found, feed)["y"] - run_model(model, feed)["y"] for feed in feeds(seed=2)]
         errors.append(float(np.sqrt(np.mean(np.square(gaps)))))
     assert errors[1] < errors[0] / 2
+
+
+@pytest.mark.parametrize(
+    ("clip", "limit"),
+    [
+        ("y = Clip(x, zero, half)", 0.5),
+        ("y = Clip(x, zero, one)", 1.0),
+        ("y = Clip(x, zero, endless)", None),
+        ("y = Clip(x, zero, zero)", None),
+        ("y = Clip(x, half, one)", None),
+        ("y = Clip(x, zero)", None),
+        ("y = Relu(x)", None),
+    ],
+)
+def test_a_limit_is_that_of_a_clip_from_zero(clip: str, limit: float | None) -> None:
+    numbers = {"zero": 0.0, "half": 0.5, "one": 1.0, "endless": np.inf}
+    constants = {name: np.array(number, np.float32) for name, number in numbers.items() if name in clip}
+    edited = Graph(graph(f"t (float[2] x) => (float[2] y) {{ {clip} }}", constants=constants))
+    assert limit_of(edited, next(iter(edited))) == limit

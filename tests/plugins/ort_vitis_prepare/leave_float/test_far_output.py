@@ -83,6 +83,18 @@ def test_near_parts_and_inner_joins_are_quantized(tail: str) -> None:
     assert is_quantized(result, "y")
 
 
+@pytest.mark.parametrize(("times", "is_far"), [(24.0, False), (40.0, True)])
+def test_three_bits_are_enough_for_a_part(times: float, is_far: bool) -> None:
+    """Of 8: up to 32 times apart."""
+    source = graph(
+        "t (float[1, 4] x) => (float[1, 8] y) { large = Mul(x, times) y = Concat<axis = 1>(x, large) }",
+        constants={"times": np.array(times, np.float32)},
+    )
+    feeds = [{"x": np.array([[-1, -0.5, 0.5, 1]], np.float32)}] * 4
+    result = vitis.quantize_static(source, None, feeds, calibrate_method=CalibrationMethod.MinMax)
+    assert ("FloatFarOutput" in result.report.transforms) is is_far
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("tail", TAILS)
 def test_the_smaller_parts_are_not_erased(tail: str, form: str) -> None:
