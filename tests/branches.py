@@ -1,7 +1,7 @@
 """``python -m tests.branches``: the share of branches that tests took, by the data that coverage left.
 
-At least 95 of 100, in the rooms that read and write files and that callers come through. Needs the extra [coverage], and
-``coverage run -m pytest ... && coverage combine`` before it.
+At least 95 of 100, in the rooms that read and write files and that callers come through. Needs the extra [coverage],
+and ``coverage run -m pytest ... && coverage combine`` before it.
 """
 
 # SPDX-License-Identifier: MIT
