@@ -84,6 +84,8 @@ def _rename(node: NodeProto, op_type: str, domain: str) -> None:
 
 def _split_fix_neuron(graph: Graph, node: NodeProto) -> str:
     """FixNeuron -> QuantizeLinear, DequantizeLinear; returns why not, or ''."""
+    if len(node.input) < 2 or not node.output:
+        return "it lacks its tensor, its scale or its result"
     kind = code_type(graph, node, quantizes=True) if _has_zero_point(node) else TensorProto.INT8
     if bit_width_of(node) != 8 or kind not in EIGHT_BITS:
         return f"{bit_width_of(node)} bits of {_type_name(kind)}; QuantizeLinear has 8 bits"
