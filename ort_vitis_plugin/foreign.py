@@ -91,8 +91,6 @@ def translated(error: Exception, what: str) -> QuantizationError:
         )
     if isinstance(error, RecursionError):
         return ModelError(f"{what}: the model or a value is nested too deeply to be read")
-    if isinstance(error, UnicodeDecodeError):
-        return ModelError(f"{what}: a name or text of the model is not UTF-8 ({error})")
     if type(error).__module__.startswith(_OF_MODEL):
         return ModelError(f"{what}: the model cannot be used ({text})")
     if isinstance(error, OSError) and error.errno in _FULL:

@@ -10,7 +10,7 @@ from typing import Any
 from ..data_readers.sample_paths import sample_paths
 from ..onnx_io.call_files import MODEL, CallFiles
 from ..onnx_io.whole_file import is_stream
-from ..trials.files_beside import files_beside
+from ..trials.output_files import output_files
 
 # Parameter, and what a message calls its file.
 READ_MODELS = (("model", MODEL), ("quantized", "the quantized model"), ("float_model", "the float model"))
@@ -56,7 +56,7 @@ def command_files(verb: str, given: Mapping[str, Any]) -> CallFiles:
     files.writes += _named([entry for entry in WRITTEN if not (is_folder and entry == OUTPUT)], given)
     files.both += _named(BOTH, given)
     if isinstance(given.get("output"), str) and (verb in SEARCHES or given.get("preset") == AUTO):
-        files.writes += files_beside(output).named()
+        files.writes += output_files(output).named()
     return files
 
 

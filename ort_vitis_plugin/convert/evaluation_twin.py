@@ -25,6 +25,7 @@ from .hard_sigmoid_on_codes import hard_sigmoid_on_codes
 from .integer_kernels import exact_config
 from .kept_float import keep_float
 from .known_kernels import is_shift, raise_opset, take_contrib_names, take_known_names, take_standard_names
+from .opened_graph import opened_graph
 from .product_biases import widen_biases
 from .skipped_subgraphs import skip_blocks, skip_bodies
 from .stored_weights import fold_codes, store_float_weights, store_rounded
@@ -111,8 +112,7 @@ def evaluation_twin(model: ModelProto) -> Twin:
     exact stays as it was, and is in ``kept``: other scales than powers of two, sums that may pass 2^24 steps, where
     float32 begins to round, kernels that round otherwise. ``model`` stays as it is.
     """
-    graph = Graph(model)
-    graph.step = "evaluation_twin"
+    graph = opened_graph(model, "evaluation_twin")
     rewritten = {kind: step(graph) for kind, step in _STEPS}
     _note_the_rest(graph)
     skip_blocks(graph)

@@ -15,6 +15,7 @@ from ort_vitis_plugin.graph.nodes import MICROSOFT
 
 from .clip_on_codes import clip_codes
 from .finer_biases import floor_biases
+from .opened_graph import opened_graph
 from .product_biases import widen_biases
 from .qlinear_ops import WRITERS
 from .qlinear_site import EIGHT_BITS, Codes, Site, Written
@@ -177,8 +178,7 @@ def qdq_to_qoperator(model: ModelProto, skips: list[Skip] | None = None) -> Mode
     An operator turns into its quantized form where onnxruntime's CPU has a kernel for its types and the results
     differ by rounding only; all others keep their pairs. ``model`` stays as it is; ``skips`` gets the reasons.
     """
-    graph = Graph(model)
-    graph.step = "qdq_to_qoperator"
+    graph = opened_graph(model, "qdq_to_qoperator")
     fold_codes(graph)
     widen_biases(graph)
     clip_codes(graph)

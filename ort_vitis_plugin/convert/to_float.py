@@ -18,6 +18,7 @@ from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
 from ort_vitis_plugin.plugin.op_functions import define_ops
 
+from .opened_graph import opened_graph
 from .skipped_subgraphs import skip_bodies
 
 if TYPE_CHECKING:
@@ -161,8 +162,7 @@ def quantized_to_float(model: ModelProto, skips: list[Skip] | None = None) -> Mo
     A Relu or Clip that saturation stands for comes back. Values that quantization rounded stay rounded where the model
     holds nothing but their codes. ``model`` stays as it is; ``skips`` gets what stays quantized and why.
     """
-    graph = Graph(model)
-    graph.step = "quantized_to_float"
+    graph = opened_graph(model, "quantized_to_float")
     for tensor, limits in _clamps(graph).items():
         _clamp(graph, tensor, limits)
     for node in graph:

@@ -16,6 +16,7 @@ from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
 from ort_vitis_plugin.graph import Graph, attribute
 
+from .opened_graph import opened_graph
 from .skipped_subgraphs import skip_blocks, skip_bodies
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def _rename(node: NodeProto, op_type: str, domain: str) -> None:
 
 def _split_fix_neuron(graph: Graph, node: NodeProto) -> str:
     """FixNeuron -> QuantizeLinear, DequantizeLinear; returns why not, or ''."""
-    if len(node.input) < 2 or not node.output:
-        return "it lacks its tensor, its scale or its result"
     kind = code_type(graph, node, quantizes=True) if _has_zero_point(node) else TensorProto.INT8
     if bit_width_of(node) != 8 or kind not in EIGHT_BITS:
         return f"{bit_width_of(node)} bits of {_type_name(kind)}; QuantizeLinear has 8 bits"
@@ -134,8 +133,7 @@ def vitis_to_standard(model: ModelProto, skips: list[Skip] | None = None) -> Mod
 
     Results stay the same bit for bit. ``model`` stays as it is; ``skips`` gets what could not change and why.
     """
-    graph = Graph(model)
-    graph.step = "vitis_to_standard"
+    graph = opened_graph(model, "vitis_to_standard")
     for node in graph:
         refusal = standardize(graph, node)
         if refusal:
@@ -167,8 +165,7 @@ def standard_to_vitis(model: ModelProto, skips: list[Skip] | None = None) -> Mod
 
     ``model`` stays as it is; ``skips`` gets what could not change and why.
     """
-    graph = Graph(model)
-    graph.step = "standard_to_vitis"
+    graph = opened_graph(model, "standard_to_vitis")
     for node in graph:
         quantizes = node.op_type == "QuantizeLinear"
         if not _is_pair_half(node):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
@@ -11,7 +12,11 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 from ..errors import ModelError, UnsupportedError
 from ..graph import subgraphs, walk
 from .domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, OURS, QUANTIZE
+from .qdq_nodes import has_scale
 from .storage_types import RANGES, STORAGE_TYPES, UNSIGNED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DEFAULTS: dict[str, int | str] = {"axis": 1, "bit_width": "8", "pos": ""}
 
@@ -149,15 +154,24 @@ def zero_point_types(key: tuple[str, str], node: NodeProto, tensors: Tensors) ->
     return frozenset({known}) if known else allowed
 
 
+def check_operands(nodes: Iterable[NodeProto]) -> None:
+    """Nodes of ours have their tensor, their scale and their result.
+
+    Raises:
+        ModelError: one has not.
+    """
+    for node in nodes:
+        if not has_scale(node):
+            raise ModelError(f"{node.op_type} node '{node.name}' lacks its tensor, its scale or its result")
+
+
 def use_of(key: tuple[str, str], nodes: list[NodeProto], tensors: Tensors) -> Use:
     """What these nodes have in common.
 
     Raises:
         ModelError: one has no scale.
     """
-    for node in nodes:
-        if not (has_input(node, 0) and has_input(node, 1) and node.output):
-            raise ModelError(f"{node.op_type} node '{node.name}' lacks its tensor, its scale or its result")
+    check_operands(nodes)
     per_axis = any(tensors.sizes.get(node.input[1]) != 1 for node in nodes)
     widths = frozenset(bit_width_of(node) for node in nodes) if key in FIX_NEURON else frozenset()
     stated = {attribute.name for node in nodes for attribute in node.attribute if attribute.name in DEFAULTS}

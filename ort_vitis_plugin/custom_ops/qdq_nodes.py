@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 
-def _has_scale(node: NodeProto) -> bool:
-    """One without is invalid, and no pair's."""
-    return len(node.input) > 1 and bool(node.output)
+def has_scale(node: NodeProto) -> bool:
+    """Whether a node that quantizes or dequantizes has its tensor, its scale and its result; else it is no pair's."""
+    return len(node.input) > 1 and all(node.input[:2]) and bool(node.output)
 
 
 def is_native(node: NodeProto | None, op_type: str) -> bool:
     """Whether the node is this operator of ONNX, or onnxruntime's twin of it (16 and 4 bits below opset 21)."""
-    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS and _has_scale(node)
+    return node is not None and node.op_type == op_type and node.domain in ORT_DOMAINS and has_scale(node)
 
 
 def is_quantize(node: NodeProto) -> bool:
     """float -> codes."""
-    return is_native(node, "QuantizeLinear") or ((node.domain, node.op_type) in QUANTIZE and _has_scale(node))
+    return is_native(node, "QuantizeLinear") or ((node.domain, node.op_type) in QUANTIZE and has_scale(node))
 
 
 def is_dequantize(node: NodeProto) -> bool:
     """codes -> float."""
-    return is_native(node, "DequantizeLinear") or ((node.domain, node.op_type) in DEQUANTIZE and _has_scale(node))
+    return is_native(node, "DequantizeLinear") or ((node.domain, node.op_type) in DEQUANTIZE and has_scale(node))
 
 
 def is_fix_neuron(node: NodeProto) -> bool:
     """float -> float, a whole pair in one node."""
-    return (node.domain, node.op_type) in FIX_NEURON and _has_scale(node)
+    return (node.domain, node.op_type) in FIX_NEURON and has_scale(node)
 
 
 def is_block_pair(node: NodeProto) -> bool:

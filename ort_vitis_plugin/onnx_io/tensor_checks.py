@@ -76,7 +76,7 @@ def _packed_bits(kind: int) -> tuple[int, ...]:
 
 
 def check_utf8(model: ModelProto) -> None:
-    """Every name of a model is text; protobuf hands out bytes where it is not UTF-8.
+    """Every name of a model is text, and so is what it says of itself; protobuf hands out bytes where it is not UTF-8.
 
     Raises:
         ModelError: one is not.
@@ -84,6 +84,10 @@ def check_utf8(model: ModelProto) -> None:
     for name in (*_names(model.graph), *(name for each in model.functions for name in _function_names(each))):
         if not isinstance(name, str):
             raise ModelError(f"the model has the name {name!r}, which is not UTF-8 text")
+    for message in (model, model.graph, *model.opset_import, *model.metadata_props):
+        for field, value in message.ListFields():
+            if isinstance(value, bytes) and field.type == field.TYPE_STRING:
+                raise ModelError(f"the model's {field.name} is {value!r}, which is not UTF-8 text")
 
 
 def _names(graph: GraphProto) -> Iterator[object]:

@@ -22,7 +22,7 @@ from ..request.change import OPTIONS, changed_keywords
 from .bench import Bench, split_of
 from .budget import Budget, seconds_of
 from .climb import Climb
-from .files_beside import files_beside
+from .output_files import output_files
 from .trial import Trial, pareto, plain
 from .trial_file import TrialFile, digest_of
 
@@ -114,7 +114,7 @@ def tune(
     if not isinstance(given, Mapping):
         raise OptionTypeError(f"{OPTIONS} takes a dict, not {type(given).__name__}")
     first = changed_keywords(arguments_of_quantize_static, {OPTIONS: {"Preset": target, **given}})
-    beside = None if out is None else files_beside(out)
+    beside = None if out is None else output_files(out)
     check_output(model, out, data, () if beside is None else beside.named())
     if beside is not None:
         beside.check()

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
-from .callers import callers_line
+from .caller_line import caller_line
 
 # What gives Python a number out of a tensor: item(), bool(), float(), and torch.equal; not tolist() and numpy(), which
 # read memory.
@@ -43,7 +43,7 @@ class DataReads(TorchDispatchMode):
         given = tree_leaves((args, dict(kwargs or {})))
         if any(isinstance(leaf, torch.Tensor) and leaf in self._follows for leaf in given):
             if func._schema.name in READS:
-                self.places.append(callers_line())
+                self.places.append(caller_line())
             self._mark(tree_leaves(result))
         return result
 

@@ -17,7 +17,7 @@ from torch import nn
 from ort_vitis_plugin.api import write_text
 
 from . import host_calls
-from .callers import callers_line
+from .caller_line import caller_line
 from .config import TARGETS
 from .errors import ConfigError
 from .exported import Exporter, export, unwrapped, watched_call
@@ -99,7 +99,7 @@ def _source_lines(module: nn.Module, arguments: tuple[Any, ...]) -> dict[str, st
     found: dict[str, str] = {}
 
     def called(name: str) -> None:
-        line = callers_line()
+        line = caller_line()
         if line:
             found.setdefault(name, line)
 

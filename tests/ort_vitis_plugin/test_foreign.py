@@ -45,7 +45,6 @@ FOREIGN: dict[str, tuple[Exception, type[Exception], str]] = {
     "no memory": (MemoryError(), errors.OutOfMemoryError, "ran out of memory"),
     "no memory in words": (RuntimeError("std::bad_alloc"), errors.OutOfMemoryError, "ran out of memory"),
     "deep": (RecursionError(), errors.ModelError, "nested too deeply"),
-    "bytes": (UnicodeDecodeError("utf-8", b"\xda", 0, 1, "invalid"), errors.ModelError, "is not UTF-8"),
     "onnx": (onnx.checker.ValidationError("bad"), errors.ModelError, "cannot be used"),
     "full": (OSError(errno.ENOSPC, "full"), errors.OutputError, "cannot write"),
     "unknown": (KeyError("a"), errors.UnexpectedError, "KeyError: 'a'"),

@@ -183,14 +183,3 @@ def test_what_stays_in_bodies_is_said(convert: Any, domain: str) -> None:
     session = ort.InferenceSession(result.SerializeToString(), providers=["CPUExecutionProvider"])
     (got,) = session.run(None, {"c": np.array(True), "x": X})
     np.testing.assert_array_equal(got, run(pair(np.int8, 17, domain=domain)))
-
-
-@pytest.mark.parametrize(("inputs", "outputs"), [(["x"], ["y"]), ([], ["y"]), (["x", "s"], [])])
-def test_a_fix_neuron_that_lacks_an_operand_stays_and_says_so(inputs: list[str], outputs: list[str]) -> None:
-    from ort_vitis_plugin.convert.vitis_qdq import standardize
-    from ort_vitis_plugin.graph import Graph
-    from ort_vitis_plugin.testing import graph
-
-    broken = Graph(graph("t (float[2] x) => (float[2] z) { z = Relu(x) }"))
-    node = broken.make("FixNeuron", inputs, outputs, "fix", domain="ai.onnx.contrib", bit_width="8", pos="3")
-    assert standardize(broken, node) == "it lacks its tensor, its scale or its result"

@@ -156,3 +156,20 @@ def test_names_of_inputs_that_are_no_tensors_are_looked_at_too() -> None:
     raw = whole.SerializeToString().replace(b"\n\x01s", b"\n\x01\xff")
     with pytest.raises(errors.QuantizationError):
         load_model(onnx.ModelProto.FromString(raw))
+
+
+@pytest.mark.parametrize("text", ["producer", "domain", "about the model", "about the graph", "graph", "key", "value"])
+def test_what_a_model_says_of_itself_is_text(text: str, tmp_path: Path) -> None:
+    told = model()
+    told.producer_name, told.domain, told.doc_string = "producer", "domain", "about the model"
+    told.graph.name, told.graph.doc_string = "graph", "about the graph"
+    told.metadata_props.add(key="key", value="value")
+    raw = told.SerializeToString()
+    path = tmp_path / "m.onnx"
+    path.write_bytes(raw)
+    load_model(path)
+    size = len(text).to_bytes(1, "little")
+    assert raw.count(size + text.encode()) == 1
+    path.write_bytes(raw.replace(size + text.encode(), size + b"\xda" + text.encode()[1:]))
+    with pytest.raises(errors.ModelError, match=r"the model's \w+ is b'\\xda.*, which is not UTF-8 text"):
+        load_model(path)

@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,14 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path: Path, monkeypatch:
         assert not alone
 
 
-def test_who_waits_for_a_lock_gets_it_or_goes_on_without(tmp_path: Path) -> None:
+def test_who_waits_for_a_lock_gets_it_or_goes_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with whole.folder_lock(tmp_path) as alone:
         assert alone
         descriptor = os.open(tmp_path, os.O_RDONLY)
         assert not whole._locked(descriptor, 0.02)
     assert whole._locked(descriptor, 0)
     other = os.open(tmp_path, os.O_RDONLY)
-    threading.Timer(0.05, os.close, [descriptor]).start()
+    monkeypatch.setattr(time, "sleep", lambda seconds: os.close(descriptor))
     assert whole._locked(other, 10)
     os.close(other)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
@@ -37,14 +37,19 @@ def test_the_weight_of_an_int32_bias_may_be_fixed(method: Any) -> None:
     assert stored["b_quantized_scale"] == np.float32(parameters(result, "x")[0] * 2**-8)
 
 
-def test_float_weights_never_lose_their_bias() -> None:
-    """The guard enlarges the weight's scale; the option leaves it and the bias saturates."""
+def far_bias() -> tuple[ModelProto, list[dict[str, np.ndarray[Any, Any]]]]:
+    """A product of weights so small that its bias has no code at their scale, and samples for it."""
     tiny = graph(
         "t (float[1,4] x) => (float[1,2] y) { y = Gemm(x, w, b) }",
         17,
         {"w": np.full((4, 2), 1e-9, np.float32), "b": np.array([50, -50], np.float32)},
     )
-    samples = [{"x": np.random.default_rng(0).uniform(-1, 1, (1, 4)).astype(np.float32)} for _ in range(3)]
+    return tiny, [{"x": np.random.default_rng(0).uniform(-1, 1, (1, 4)).astype(np.float32)} for _ in range(3)]
+
+
+def test_float_weights_never_lose_their_bias() -> None:
+    """The guard enlarges the weight's scale; the option leaves it and the bias saturates."""
+    tiny, samples = far_bias()
     errors = {}
     for key in (False, True):
         options = {"QDQDisableWeightAdjustForInt32Bias": key, "SelfCheck": False}
@@ -67,12 +72,7 @@ def test_a_bias_of_an_ordinary_size_moves_no_scale(method: Any) -> None:
 
 def test_positions_leave_room_for_an_int32_bias() -> None:
     """x + w is a bound for the solver: 50 * 2^(x + w) stays below 2^31."""
-    tiny = graph(
-        "t (float[1,4] x) => (float[1,2] y) { y = Gemm(x, w, b) }",
-        17,
-        {"w": np.full((4, 2), 1e-9, np.float32), "b": np.array([50, -50], np.float32)},
-    )
-    samples = [{"x": np.random.default_rng(0).uniform(-1, 1, (1, 4)).astype(np.float32)} for _ in range(3)]
+    tiny, samples = far_bias()
     result = quantize_static(tiny, None, samples, calibrate_method=MIN_MSE)
     assert np.abs(run_model(result.model, samples[0], LEVELS[0])["y"] - [[50, -50]]).max() < 0.5
     assert result.report.tensors["w"].moved_by == ("Int32Bias",)

@@ -158,3 +158,13 @@ def test_random_data_teach_nothing() -> None:
     result = quantize_static(convolution(1), None, None, **with_options(NPU_CNN, BiasCorrection=True))
     assert "BiasCorrection" not in result.report.transforms
     assert any("BiasCorrection is off" in note for note in result.report.notes)
+
+
+def test_what_is_near_to_float_in_blocks_is_left_and_told(reader: Callable[[Feeds], Any]) -> None:
+    model = convolution(1)
+    one, other = (
+        quantize_static(model, None, reader(samples(model)), extra_options={"Preset": "MXINT8", "Recipe": recipe})
+        for recipe in ("auto", "plain")
+    )
+    assert any("Recipe: biases are as they are: over 5 samples" in note for note in one.report.notes)
+    assert [t.raw_data for t in one.model.graph.initializer] == [t.raw_data for t in other.model.graph.initializer]

@@ -12,7 +12,7 @@ import torch
 NOT_THE_CALLERS = tuple(f"{Path(file).parent}{os.sep}" for file in (torch.__file__, __file__))
 
 
-def callers_line() -> str:
+def caller_line() -> str:
     """``file:line`` of the nearest frame that is the caller's; empty where there is none."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLERS):

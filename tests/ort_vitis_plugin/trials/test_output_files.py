@@ -12,7 +12,7 @@ import pytest
 from ort_vitis_plugin.cli.main import main
 from ort_vitis_plugin.errors import OptionError, OutputError, QuantizationError
 from ort_vitis_plugin.testing import graph
-from ort_vitis_plugin.trials.files_beside import files_beside
+from ort_vitis_plugin.trials.output_files import output_files
 from ort_vitis_plugin.trials.tune import tune
 
 MODEL = graph("t (float[1,4] x) => (float[1,4] y) { y = Relu(x) }")
@@ -20,7 +20,7 @@ FEEDS = [{"x": np.ones((1, 4), np.float32)}] * 2
 
 
 def test_they_bear_the_name_of_the_model() -> None:
-    assert files_beside("a/my.net.onnx") == (Path("a/my.net.toml"), Path("a/my.net.trials.jsonl"))
+    assert output_files("a/my.net.onnx") == (Path("a/my.net.toml"), Path("a/my.net.trials.jsonl"))
 
 
 @pytest.mark.parametrize("stream", ["-", "/dev/stdout"])
@@ -46,7 +46,7 @@ def test_a_configuration_that_no_search_left_is_not_replaced(tmp_path: Path) -> 
         tune(MODEL, FEEDS, out=tmp_path / "net.onnx")
     assert mine.read_text(encoding="utf-8") == "mine"
     (tmp_path / "net.trials.jsonl").touch()
-    files_beside(tmp_path / "net.onnx").check()
+    output_files(tmp_path / "net.onnx").check()
 
 
 @pytest.mark.parametrize("line", ["tune", "quantize --preset auto"])

@@ -10,7 +10,7 @@ from ..errors import OptionError, OutputError
 from ..onnx_io.whole_file import is_stream
 
 
-class FilesBeside(NamedTuple):
+class OutputFiles(NamedTuple):
     """Their paths."""
 
     configuration: Path
@@ -33,7 +33,7 @@ class FilesBeside(NamedTuple):
             )
 
 
-def files_beside(out: str | Path) -> FilesBeside:
+def output_files(out: str | Path) -> OutputFiles:
     """``net.toml`` and ``net.trials.jsonl`` of ``net.onnx``.
 
     Raises:
@@ -41,4 +41,4 @@ def files_beside(out: str | Path) -> FilesBeside:
     """
     if is_stream(out):
         raise OptionError(f"the output {str(out)!r}: configuration and trials lie beside the model; give a file name")
-    return FilesBeside(Path(out).with_suffix(".toml"), Path(out).with_suffix(".trials.jsonl"))
+    return OutputFiles(Path(out).with_suffix(".toml"), Path(out).with_suffix(".trials.jsonl"))
