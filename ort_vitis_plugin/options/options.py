@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 import types
 import typing
 import warnings
@@ -61,7 +62,10 @@ class Option:
 
 
 def conforms(value: object, hint: Any) -> bool:
-    """Whether ``value`` is of the annotated type; whole numbers count as float, numpy scalars as Python's."""
+    """Whether ``value`` is of the annotated type; whole numbers count as float, numpy scalars as Python's.
+
+    Numbers that neither int64 nor double holds are of no type: models and numpy have no place for them.
+    """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or hint is object:
         return True
@@ -80,9 +84,10 @@ def conforms(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
     if hint is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+        fits = not isinstance(value, numbers.Integral) or abs(value) <= sys.float_info.max
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and fits
     return isinstance(value, origin or hint)
 
 

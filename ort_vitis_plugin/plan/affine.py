@@ -55,6 +55,7 @@ def in_blocks(array: NDArray[Any], kind: QType, axis: int, size: int, *, symmetr
 
     Both results have the shape of the matrix, with ceil(n / size) in place of the n entries of that axis.
     """
+    size = min(size, max(array.shape[axis], 1))
     count = -(-array.shape[axis] // size)
     blocks = np.moveaxis(array.astype(np.float64), axis, 0)
     blocks = np.pad(blocks, ((0, count * size - len(blocks)), (0, 0))).reshape(count, size, -1)

@@ -159,6 +159,14 @@ HINTS: list[tuple[object, Any, bool]] = [
     ({"a": [1]}, dict[str, list[int]], True),
     ({"a": 1}, dict[str, list[int]], False),
     (True, Literal[1], False),
+    (2**63 - 1, int, True),
+    (-(2**63), int | None, True),
+    (2**63, int, False),
+    (-(10**20), int | None, False),
+    ([10**20], list[int], False),
+    (10**300, float, True),
+    (10**400, float, False),
+    (-(10**400), float | None, False),
 ]
 
 
@@ -204,6 +212,15 @@ def test_no_option_takes_a_number_that_is_none(value: object) -> None:
             declared.validate(value)
     for finite in (0.0, -1.5, 10**400, np.float32(2), "inf", None):
         Option("C", Any, None, "C.").validate(finite)
+
+
+def test_no_declared_option_of_a_number_takes_one_beyond_its_type() -> None:
+    numbers = [known for known in shared_catalog().options.values() if known.type in (int, int | None)]
+    assert len(numbers) > 3
+    for known in numbers:
+        for value in (10**20, -(10**20)):
+            with pytest.raises(OptionError, match=known.key):
+                known.validate(value)
 
 
 def test_no_declared_option_of_a_float_takes_nan() -> None:

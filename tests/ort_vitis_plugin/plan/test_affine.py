@@ -231,6 +231,15 @@ def test_every_block_is_covered_as_finely_as_its_own_range_allows(kind: QType, a
     assert given.scale.shape == given.zero_point.shape == ((3, 8) if axis == 0 else (7, 3))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("size", [8, 1000, 2**62])
+def test_a_block_larger_than_the_axis_is_the_axis(axis: int, size: int) -> None:
+    w = np.random.default_rng(0).normal(size=(8, 8))
+    given, whole = (in_blocks(w, KINDS[0], axis, rows, symmetric=True) for rows in (size, 8))
+    assert given.scale.shape == ((1, 8) if axis == 0 else (8, 1))
+    np.testing.assert_array_equal(given.scale, whole.scale)
+
+
 @pytest.mark.parametrize("kind", CODES, ids=str)
 @pytest.mark.parametrize(("low", "high"), [(-3.0, 1.0), (0.5, 7.0), (-9.0, -2.0)])
 def test_symmetric_float_scales_fill_all_codes(kind: QType, low: float, high: float) -> None:
