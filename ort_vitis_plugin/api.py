@@ -35,6 +35,7 @@ from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.node_session import node_session
 from .onnx_io.save import save_model
 from .onnx_io.sessions import AS_WRITTEN, open_session
 from .onnx_io.whole_file import whole_file, write_text
@@ -204,6 +205,7 @@ __all__ = [
     "made_by",
     "nearest_position",
     "network_error",
+    "node_session",
     "observe",
     "open_session",
     "operands",

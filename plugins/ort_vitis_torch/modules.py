@@ -56,7 +56,7 @@ class GraphModel(nn.Module):
         self.exported = exported
         self.slots = graph.slots
         self.constants = graph.constants
-        self.graph = OnnxModule(graph.model, quantizers(graph.slots, trainable=trainable))
+        self.graph = OnnxModule(graph.model, quantizers(graph.slots, trainable=trainable), as_in_file=True)
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = self.exported.tensors(arguments, keywords)

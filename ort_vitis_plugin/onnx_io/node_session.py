@@ -1,0 +1,34 @@
+"""A node alone, as onnxruntime computes it in a file that it takes as written."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+from .sessions import AS_WRITTEN, open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import onnxruntime as ort
+    from onnx import NodeProto
+
+IR_VERSION = 8  # of the format; operators have versions of their own
+NO_KERNEL = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument)
+
+
+def node_session(node: NodeProto, types: Mapping[str, int], opset: int) -> ort.InferenceSession | None:
+    """A session that takes the inputs of ``node``, of these element types and any shape, and gives its outputs; None
+    where onnxruntime has no kernel for them."""
+    inputs = [onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in types.items()]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    graph = onnx.helper.make_graph([node], "node", inputs, outputs)
+    opsets = [onnx.helper.make_opsetid("", opset)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+    try:
+        return open_session(model, level=AS_WRITTEN)
+    except NO_KERNEL:
+        return None
