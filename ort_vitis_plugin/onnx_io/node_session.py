@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
+from onnx import numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .sessions import AS_WRITTEN, open_session
@@ -14,18 +15,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import onnxruntime as ort
+    from numpy.typing import NDArray
     from onnx import NodeProto
 
 IR_VERSION = 8  # of the format; operators have versions of their own
 NO_KERNEL = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument)
 
 
-def node_session(node: NodeProto, types: Mapping[str, int], opset: int) -> ort.InferenceSession | None:
-    """A session that takes the inputs of ``node``, of these element types and any shape, and gives its outputs; None
-    where onnxruntime has no kernel for them."""
+def node_session(
+    node: NodeProto, types: Mapping[str, int], opset: int, constants: Mapping[str, NDArray[Any]]
+) -> ort.InferenceSession | None:
+    """A session that takes inputs of ``node``, of these element types and any shape, and gives its outputs.
+
+    ``constants`` are the other inputs: onnxruntime packs some, and then sums in another order. None where it has no
+    kernel for the node.
+    """
     inputs = [onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in types.items()]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
-    graph = onnx.helper.make_graph([node], "node", inputs, outputs)
+    held = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = onnx.helper.make_graph([node], "node", inputs, outputs, held)
     opsets = [onnx.helper.make_opsetid("", opset)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     try:

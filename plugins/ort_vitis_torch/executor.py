@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ort_vitis_plugin.api import default_opset
 
 from .errors import OperatorError
-from .file_kernels import file_steps
+from .file_kernels import FileConstants, file_steps
 from .fused_steps import fused
 from .ops import function_of, tensor_of
 from .program import Program
@@ -52,15 +52,20 @@ class OnnxModule(nn.Module):
     """Runs ``model``; ``quantizers`` hold what its FakeQuantize nodes compute, by the name of their slot.
 
     Called with a tensor for each graph input, in order, it gives a tuple of the graph's outputs. ``parameter_names``
-    maps initializers to the names of parameters and buffers here. ``as_in_file``: in evaluation on the CPU it gives the
-    bits that onnxruntime gives. Raises OperatorError for an operator it lacks.
+    maps initializers to the names of parameters and buffers here. ``decoded`` are initializers that the
+    file of this graph holds as codes: where given, evaluation on the CPU gives the bits that onnxruntime gives for that
+    file. Raises OperatorError for an operator it lacks.
     """
 
     def __init__(
-        self, model: ModelProto, quantizers: Mapping[str, nn.Module] | None = None, *, as_in_file: bool = False
+        self,
+        model: ModelProto,
+        quantizers: Mapping[str, nn.Module] | None = None,
+        *,
+        decoded: Collection[str] | None = None,
     ) -> None:
         super().__init__()
-        self.as_in_file = as_in_file
+        self.decoded = decoded
         self.model = model
         self.quantizers = nn.ModuleList()
         self.slots: dict[str, nn.Module] = {}
@@ -132,7 +137,9 @@ class OnnxModule(nn.Module):
             )
         if torch.jit.is_tracing():  # shapes are no numbers then
             return self._run(Program(self.steps, self._names(), self.outputs, self._integers), tensors)
-        as_in_file = self.as_in_file and not self.training and all(tensor.device.type == "cpu" for tensor in tensors)
+        as_in_file = (
+            self.decoded is not None and not self.training and all(tensor.device.type == "cpu" for tensor in tensors)
+        )
         key = (as_in_file, *(tensor.shape for tensor in tensors))
         program = self._programs.get(key)
         if program is None:
@@ -161,7 +168,7 @@ class OnnxModule(nn.Module):
                 first = Program(self.steps if seen - set(names) else once, names, made, self._integers)
                 constants.update(zip(made, self._run(first, tensors), strict=True))
         if as_in_file:
-            rest = file_steps(rest, self.opset, self._constant)
+            rest = file_steps(rest, self.opset, FileConstants(self._constant, self.decoded or ()))
         else:
             rest = fused(rest, self.outputs, lambda name: self._number(name, constants))
         read = {name for step in rest for name in step.inputs} | set(self.outputs)

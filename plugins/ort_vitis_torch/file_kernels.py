@@ -8,9 +8,9 @@ of products of codes of eight bits in steps of powers of two, which are integers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -34,16 +34,32 @@ _ROUNDED = """
 """
 ROUNDED = frozenset(_ROUNDED.split())
 PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+PACKED = frozenset({"Gemm", "MatMul"})
+SECOND = "i1"
 
 CODE_BITS = 8
 
 
-def file_steps(steps: Sequence[Step], opset: int, constant: Callable[[str], Tensor | None]) -> list[Step]:
-    """The steps, where those that round give what onnxruntime gives; ``constant(name)`` is a tensor that is held."""
+@dataclass(frozen=True)
+class FileConstants:
+    """What a graph holds: ``tensor(name)`` is an initializer, or None; ``decoded`` names those that are codes in the
+    file, of which onnxruntime makes floats in every run."""
+
+    tensor: Callable[[str], Tensor | None]
+    decoded: Collection[str]
+
+    def is_packed(self, step: Step) -> bool:
+        """Whether onnxruntime packs the second operand of a product when it loads the file, and sums otherwise then."""
+        name = step.inputs[1] if step.node.op_type in PACKED else ""
+        return name not in self.decoded and self.tensor(name) is not None
+
+
+def file_steps(steps: Sequence[Step], opset: int, constants: FileConstants) -> list[Step]:
+    """The steps, where those that round give what onnxruntime gives for the file."""
     maker = {name: step for step in steps for name in step.outputs}
 
     def is_on_grid(name: str) -> bool:
-        step, held = maker.get(name), constant(name)
+        step, held = maker.get(name), constants.tensor(name)
         if step is not None:
             return step.node.domain == DOMAIN and _has_few_codes(step.function)
         return held is not None and _lies_on_grid(held)
@@ -54,9 +70,11 @@ def file_steps(steps: Sequence[Step], opset: int, constant: Callable[[str], Tens
             return False
         return node.op_type in ROUNDED or (node.op_type in PRODUCTS and not all(map(is_on_grid, step.inputs[:2])))
 
-    return [
-        replace(step, function=file_kernel(step.node, opset, step.function)) if rounds(step) else step for step in steps
-    ]
+    def kernel(step: Step) -> Step:
+        made = file_kernel(step.node, opset, step.function, is_packed=constants.is_packed(step))
+        return replace(step, function=made)
+
+    return [kernel(step) if rounds(step) else step for step in steps]
 
 
 def _has_few_codes(quantizer: nn.Module) -> bool:
@@ -74,23 +92,31 @@ def _lies_on_grid(values: Tensor) -> bool:
     return bool((codes == codes.round()).all())
 
 
-def file_kernel(node: NodeProto, opset: int, function: Function) -> Function:
-    """``function``, which is torch's for ``node``, with onnxruntime's values where that has a kernel for its inputs."""
+def file_kernel(node: NodeProto, opset: int, function: Function, *, is_packed: bool = False) -> Function:
+    """``function``, which is torch's for ``node``, with onnxruntime's values where that has a kernel for its inputs.
+
+    ``is_packed``: the second input is a constant of the file.
+    """
     written = _anonymous(node).SerializeToString(deterministic=True)
+    open_session = _PackedSession(written, opset) if is_packed else partial(_session, written, opset)
 
     def computed(*tensors: Tensor | None) -> Any:
-        given = {f"i{at}": each for at, each in enumerate(tensors) if each is not None}
-        session = _session(written, opset, tuple((name, each.dtype) for name, each in given.items()))
+        given = {f"i{at}": each.detach() for at, each in enumerate(tensors) if each is not None}
+        session = open_session(given) if _are_floats(given.values()) else None
         if session is None:
             return function(*tensors)
-        feed = {name: each.detach().contiguous().numpy() for name, each in given.items()}
+        feed = {each.name: given[each.name].contiguous().numpy() for each in session.get_inputs()}
         values = iter([torch.from_numpy(array) for array in session.run(None, feed)])
         results = tuple(next(values) if name else None for name in node.output)
-        if torch.is_grad_enabled() and any(each.requires_grad for each in given.values()):
+        if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors):
             results = _with_gradients(results, function(*tensors))
         return results[0] if len(results) == 1 else results
 
     return computed
+
+
+def _are_floats(tensors: Iterable[Tensor]) -> bool:
+    return {each.dtype for each in tensors if each.is_floating_point()} == {torch.float32}
 
 
 class _WithGradient(torch.autograd.Function):
@@ -119,10 +145,30 @@ def _anonymous(node: NodeProto) -> NodeProto:
     return changed
 
 
-@lru_cache(maxsize=256)
-def _session(written: bytes, opset: int, kinds: tuple[tuple[str, torch.dtype], ...]) -> Any:
+def _session(written: bytes, opset: int, given: Mapping[str, Tensor]) -> Any:
     """A session of one node, or None where onnxruntime has no kernel for inputs of these types."""
-    if {dtype for _, dtype in kinds if dtype.is_floating_point} != {torch.float32}:
-        return None
-    types = {name: element_type_of(dtype) for name, dtype in kinds}
-    return node_session(NodeProto.FromString(written), types, opset)
+    return _session_of(written, opset, tuple((name, element_type_of(each.dtype)) for name, each in given.items()))
+
+
+@lru_cache(maxsize=256)
+def _session_of(written: bytes, opset: int, types: tuple[tuple[str, int], ...]) -> Any:
+    return node_session(NodeProto.FromString(written), dict(types), opset, {})
+
+
+class _PackedSession:
+    """A session of one node that holds its second input, and is opened anew when that changes."""
+
+    def __init__(self, written: bytes, opset: int) -> None:
+        self._written, self._opset = written, opset
+        self._state: tuple[int, int] | None = None
+        self._session: Any = None
+
+    def __call__(self, given: Mapping[str, Tensor]) -> Any:
+        weight = given[SECOND]
+        state = (weight.data_ptr(), weight._version)
+        if state != self._state:
+            types = {name: element_type_of(each.dtype) for name, each in given.items() if name != SECOND}
+            node = NodeProto.FromString(self._written)
+            self._session = node_session(node, types, self._opset, {SECOND: weight.numpy()})
+            self._state = state
+        return self._session
