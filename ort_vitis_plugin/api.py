@@ -22,7 +22,8 @@ from .errors import CalibrationError, ModelError, OptionError, QuantizationError
 from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.default_opset import default_opset
-from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
@@ -94,9 +95,11 @@ __all__ = [
     "CHANNELS_LAST",
     "CLAMPS",
     "DEFAULT_DOMAINS",
+    "FLOATS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
     "MOVES",
+    "QUANTIZED_FLOATS",
     "RESHAPES",
     "Adjuster",
     "Bound",
