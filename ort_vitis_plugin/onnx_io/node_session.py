@@ -23,13 +23,18 @@ NO_KERNEL = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph
 
 
 def node_session(
-    node: NodeProto, types: Mapping[str, int], opset: int, constants: Mapping[str, NDArray[Any]]
+    node: NodeProto, types: Mapping[str, int], opset: int, constants: Mapping[str, NDArray[Any]], threads: int = 1
 ) -> ort.InferenceSession | None:
     """A session that takes inputs of ``node``, of these element types and any shape, and gives its outputs.
 
     ``constants`` are the other inputs: onnxruntime packs some, and then sums in another order. None where it has no
-    kernel for the node.
+    kernel for the node. ``threads`` compute; a node alone is too short for them to wait busily for its next run.
     """
+
+    def set_threads(options: ort.SessionOptions) -> None:
+        options.intra_op_num_threads = threads
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+
     inputs = [onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in types.items()]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     held = [numpy_helper.from_array(array, name) for name, array in constants.items()]
@@ -37,6 +42,6 @@ def node_session(
     opsets = [onnx.helper.make_opsetid("", opset)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     try:
-        return open_session(model, level=AS_WRITTEN)
+        return open_session(model, [set_threads], AS_WRITTEN)
     except NO_KERNEL:
         return None

@@ -147,12 +147,13 @@ def _anonymous(node: NodeProto) -> NodeProto:
 
 def _session(written: bytes, opset: int, given: Mapping[str, Tensor]) -> Any:
     """A session of one node, or None where onnxruntime has no kernel for inputs of these types."""
-    return _session_of(written, opset, tuple((name, element_type_of(each.dtype)) for name, each in given.items()))
+    types = tuple((name, element_type_of(each.dtype)) for name, each in given.items())
+    return _session_of(written, opset, types, torch.get_num_threads())
 
 
 @lru_cache(maxsize=256)
-def _session_of(written: bytes, opset: int, types: tuple[tuple[str, int], ...]) -> Any:
-    return node_session(NodeProto.FromString(written), dict(types), opset, {})
+def _session_of(written: bytes, opset: int, types: tuple[tuple[str, int], ...], threads: int) -> Any:
+    return node_session(NodeProto.FromString(written), dict(types), opset, {}, threads)
 
 
 class _PackedSession:
@@ -169,6 +170,7 @@ class _PackedSession:
         if state != self._state:
             types = {name: element_type_of(each.dtype) for name, each in given.items() if name != SECOND}
             node = NodeProto.FromString(self._written)
-            self._session = node_session(node, types, self._opset, {SECOND: weight.numpy()})
+            constants = {SECOND: weight.numpy()}
+            self._session = node_session(node, types, self._opset, constants, torch.get_num_threads())
             self._state = state
         return self._session
