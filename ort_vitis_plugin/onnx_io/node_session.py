@@ -23,12 +23,13 @@ NO_KERNEL = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph
 
 
 def node_session(
-    node: NodeProto, types: Mapping[str, int], opset: int, constants: Mapping[str, NDArray[Any]], threads: int = 1
+    node: NodeProto, types: Mapping[str, int], opset: int, constants: Mapping[str, NDArray[Any]], threads: int = 0
 ) -> ort.InferenceSession | None:
     """A session that takes inputs of ``node``, of these element types and any shape, and gives its outputs.
 
     ``constants`` are the other inputs: onnxruntime packs some, and then sums in another order. None where it has no
-    kernel for the node. ``threads`` compute; a node alone is too short for them to wait busily for its next run.
+    kernel for the node. ``threads`` compute, 0 for as many as in any session: on their number depends in which order a
+    product is summed. A node alone is too short for them to wait busily for its next run.
     """
 
     def set_threads(options: ort.SessionOptions) -> None:

@@ -37,6 +37,9 @@ PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 PACKED = frozenset({"Gemm", "MatMul"})
 SECOND = "i1"
 
+# What onnxruntime sums in an order that depends on its number of threads, which has to be that of a plain session then.
+SHARED_SUMS = PRODUCTS | {"Einsum"}
+
 CODE_BITS = 8
 
 
@@ -98,7 +101,8 @@ def file_kernel(node: NodeProto, opset: int, function: Function, *, is_packed: b
     ``is_packed``: the second input is a constant of the file.
     """
     written = _anonymous(node).SerializeToString(deterministic=True)
-    open_session = _PackedSession(written, opset) if is_packed else partial(_session, written, opset)
+    is_shared = node.op_type in SHARED_SUMS
+    open_session = _PackedSession(written, opset) if is_packed else partial(_session, written, opset, is_shared)
 
     def computed(*tensors: Tensor | None) -> Any:
         given = {f"i{at}": each.detach() for at, each in enumerate(tensors) if each is not None}
@@ -145,10 +149,10 @@ def _anonymous(node: NodeProto) -> NodeProto:
     return changed
 
 
-def _session(written: bytes, opset: int, given: Mapping[str, Tensor]) -> Any:
+def _session(written: bytes, opset: int, is_shared: bool, given: Mapping[str, Tensor]) -> Any:
     """A session of one node, or None where onnxruntime has no kernel for inputs of these types."""
     types = tuple((name, element_type_of(each.dtype)) for name, each in given.items())
-    return _session_of(written, opset, types, torch.get_num_threads())
+    return _session_of(written, opset, types, 0 if is_shared else torch.get_num_threads())
 
 
 @lru_cache(maxsize=256)
@@ -170,7 +174,6 @@ class _PackedSession:
         if state != self._state:
             types = {name: element_type_of(each.dtype) for name, each in given.items() if name != SECOND}
             node = NodeProto.FromString(self._written)
-            constants = {SECOND: weight.numpy()}
-            self._session = node_session(node, types, self._opset, constants, torch.get_num_threads())
+            self._session = node_session(node, types, self._opset, {SECOND: weight.numpy()})
             self._state = state
         return self._session
