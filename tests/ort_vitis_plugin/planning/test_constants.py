@@ -68,6 +68,25 @@ def test_stated_parameters_follow_no_energy(stated: dict[str, object], per_chann
     np.testing.assert_array_equal(*scales)
 
 
+@pytest.mark.parametrize(
+    ("kind", "asked", "expected"),
+    [
+        (QuantType.QUInt8, {}, (1 / 255, 0)),
+        (QuantType.QUInt8, {"WeightSymmetric": True}, (2 / 255, 128)),
+        (QuantType.QInt8, {}, (1 / 127, 0)),
+        (QuantType.QInt8, {"WeightSymmetric": False}, (1 / 255, -128)),
+    ],
+)
+def test_a_stated_range_is_taken_as_it_is_unless_symmetry_is_asked_for(
+    kind: QuantType, asked: dict[str, bool], expected: tuple[float, int]
+) -> None:
+    """As in onnxruntime, whose unsigned weights are asymmetric by default."""
+    stated = {"w2": [{"rmin": np.float32(0), "rmax": np.float32(1)}]}
+    options = {"Target": "cpu", "AvoidSaturation": False, "SelfCheck": False, **asked}
+    found = quantized(stated, weight_type=kind, extra_options=options)
+    assert parameters(found.model, "w2")[:2] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("symmetric", [True, False, None])
 def test_all_channels_have_one_zero_point(symmetric: bool | None) -> None:
     options = {} if symmetric is None else {"WeightSymmetric": symmetric}
