@@ -9,6 +9,7 @@ from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import OptionError
+from ort_vitis_plugin.options.options import OptionWarning
 from ort_vitis_plugin.planning.constants import _by_channel, check_channels
 from ort_vitis_plugin.testing import graph
 from tests.ort_vitis_plugin.planning.networks import MIN_MAX, SECOND, parameters, quantized
@@ -49,7 +50,8 @@ def test_matrices_have_blocks_unless_their_parameters_are_stated() -> None:
 
 
 def test_what_is_no_matrix_has_no_blocks_and_says_so() -> None:
-    found = quantized(extra_options={"Target": "cpu", "BlockSize": 4})
+    with pytest.warns(OptionWarning, match="BlockSize has no effect"):
+        found = quantized(extra_options={"Target": "cpu", "BlockSize": 4})
     assert [note for note in found.report.notes if note.startswith("BlockSize: w2 of shape [2, 4, 1, 1]")]
     assert np.shape(parameters(found.model, "w2")[0]) == ()
 
