@@ -180,7 +180,7 @@ def note_nothing(call: Call, model: ModelProto) -> None:
 def warn_without_blocks(call: Call, model: ModelProto) -> None:
     """One OptionWarning where BlockSize is set and no weight has blocks: which are there only the model shows."""
     if call.options[OrtOptions].block_size and not any(attribute(node, "block_size", 0) for node in all_nodes(model)):
-        text = "BlockSize has no effect because no weight that was quantized is a matrix; nothing else has blocks"
+        text = "BlockSize has no effect because no weight takes blocks: matrices do whose parameters nobody states"
         warnings.warn(text, OptionWarning, stacklevel=5)
 
 

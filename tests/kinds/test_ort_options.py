@@ -156,7 +156,7 @@ def test_blocks_raise_the_opset_and_leave_other_weights_as_they_are() -> None:
 def test_where_nothing_has_blocks_the_call_says_so() -> None:
     """onnxruntime refuses a model with a filter in it; here its matrices have blocks, and without one this is said."""
     proto = model("t (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) { y = Conv(x, k) }", {"k": weights(1, 4, 3, 3, 3)})
-    with pytest.warns(OptionWarning, match="BlockSize has no effect because no weight"):
+    with pytest.warns(OptionWarning, match="BlockSize has no effect because no weight takes blocks"):
         result = quantized(proto, extra_options={"BlockSize": 16})
     assert_close(proto, result, 25.0)
 

@@ -38,6 +38,7 @@ def test_of_a_channel_that_nothing_depends_on_all_elements_count_alike() -> None
     assert [None if row is None else row.tolist() for row in found] == [[1, 1], [1, 2]]
 
 
+@pytest.mark.filterwarnings("ignore:BlockSize has no effect")
 def test_matrices_have_blocks_unless_their_parameters_are_stated() -> None:
     w = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
     gemm = graph("t (float[1,8] x) => (float[1,4] y) { y = MatMul(x, w) }", 21, {"w": w})
