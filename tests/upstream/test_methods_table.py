@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import onnxruntime
 import pytest
 
 from .methods_table import IN_FLOAT8, METHODS, NAMES, PAGE, TRAINED, row
+
+RECENT = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 32)
+pytestmark = pytest.mark.skipif(not RECENT, reason="the table is about onnxruntime 1.32")
 
 SLACK = 1.0  # decibels within which two definitions are alike on one network
 QUICK: dict[str, tuple[str, ...]] = {
