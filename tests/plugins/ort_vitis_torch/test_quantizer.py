@@ -26,6 +26,7 @@ from ort_vitis_torch.structure import Structure, as_array  # noqa: E402
 from .networks import (  # noqa: E402
     CLASSIFIERS,
     Block,
+    Detector,
     MobileS,
     ResNetS,
     TwoInputs,
@@ -38,7 +39,7 @@ from .networks import (  # noqa: E402
 )
 
 NPU = "AMD_AIE2_Nx4_Overlay_cfg0"
-ALL = (*CLASSIFIERS, UNet, TwoInputs)
+ALL = (*CLASSIFIERS, UNet, Detector, TwoInputs)
 
 
 def fresh(kind: type) -> Any:
