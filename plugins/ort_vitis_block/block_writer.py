@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ort_vitis_plugin.api import Format, PairWriter, QType, Scaling, VitisQuantFormat
+from ort_vitis_plugin.api import Format, Graph, PairWriter, QType, Scaling, VitisQuantFormat
 from ort_vitis_plugin.convert.op_domains import rename_ops
 
 from .block_body import MINIMUM_OPSET
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from ort_vitis_plugin.api import Graph, Multiples, Pair, Skip, TensorPlan
+    from ort_vitis_plugin.api import Multiples, Pair, Skip, TensorPlan
 
 SHOWN = 5
 HALF_FLOAT_OPSET = 15
@@ -41,6 +41,7 @@ class BlockWriter(PairWriter):
     def __init__(self, settings: Any, graph: Graph) -> None:
         super().__init__(settings, graph)
         self._padded: dict[str, str] = {}
+        self._constants: dict[str, TensorPlan] = {}
 
     @classmethod
     def opset_for(cls, kinds: Iterable[QType]) -> int:
@@ -90,18 +91,33 @@ class BlockWriter(PairWriter):
         return default_axis(self.graph, pair.tensor) if isinstance(pair.parameters.kind, BlockQType) else None
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
-        kind = planned.kind
-        if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].fold_constant_blocks:
-            return super().write_constant(planned, array)
-        rounded = kind.block.quantize_dequantize(array, self._axis(planned))
-        return self.graph.add_initializer(f"{planned.name}_blocks", rounded.astype(array.dtype))
+        end = super().write_constant(planned, array)
+        if isinstance(planned.kind, BlockQType):
+            self._constants[end] = planned
+        return end
 
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         if self._padded:
             shown = ", ".join(list(self._padded.values())[:SHOWN])
             more = f" and {len(self._padded) - SHOWN} more" if len(self._padded) > SHOWN else ""
             self.settings.note(f"lengths that blocks do not fill are padded with zeros: {shown}{more}")
+        if self.settings.options[BlockOptions].fold_constant_blocks:
+            model = self._folded(model)
         return rename_ops(model, QUARK_DOMAIN) if self.settings.options[BlockOptions].use_quark_ops else model
+
+    def _folded(self, model: ModelProto) -> ModelProto:
+        """A copy in which constants are rounded to their blocks, after corrections have had their way with them."""
+        graph = Graph(model)
+        for end, planned in self._constants.items():
+            node, kind = graph.producer(end), planned.kind
+            array = graph.array(node.input[0]) if node is not None else None
+            if node is None or array is None:
+                continue
+            assert isinstance(kind, BlockQType)
+            rounded = kind.block.quantize_dequantize(array, self._axis(planned)).astype(array.dtype)
+            graph.replace_uses(end, graph.add_initializer(f"{planned.name}_blocks", rounded))
+            graph.remove(node)
+        return graph.write_back()
 
 
 def _beside_blocks(kind: QType) -> bool:
