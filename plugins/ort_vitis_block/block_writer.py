@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ort_vitis_plugin.api import Format, Graph, PairWriter, QType, Scaling, VitisQuantFormat
+from ort_vitis_plugin.api import Format, Graph, PairWriter, QType, Scaling, VitisQuantFormat, qtype
 from ort_vitis_plugin.convert.op_domains import rename_ops
 
-from .block_body import MINIMUM_OPSET
 from .block_options import BlockOptions
 from .constant_grid import constant_grid
+from .lone_elements import is_alone
 from .op_attributes import QUARK_DOMAIN, VAI_DOMAIN
 from .quantized_types import BlockQType
 from .reduction_axis import default_axis, reduction_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 HALF_FLOAT_OPSET = 15
-"""The functions of half floats beside another type compute with CastLike."""
+"""The functions of half floats compute with CastLike."""
 
 
 class BlockWriter(PairWriter):
@@ -36,18 +36,18 @@ class BlockWriter(PairWriter):
     """
 
     takes_float16 = False
-    minimum_opset = MINIMUM_OPSET
+    minimum_opset = HALF_FLOAT_OPSET
 
     def __init__(self, settings: Any, graph: Graph) -> None:
         super().__init__(settings, graph)
         self._padded: dict[str, str] = {}
         self._constants: dict[str, TensorPlan] = {}
 
-    @classmethod
-    def opset_for(cls, kinds: Iterable[QType]) -> int:
-        kinds = list(kinds)
-        halves = any(kind.scaling is Scaling.UNIT for kind in kinds)
-        return max(super().opset_for(kinds), HALF_FLOAT_OPSET if halves else 0)
+    def kind_of(self, tensor: str, kind: QType) -> QType:
+        """bfloat16 for elements that would be alone in their blocks."""
+        if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].lone_elements_as_bfloat16:
+            return kind
+        return qtype("QBFloat16") if is_alone(self.graph, tensor, kind) else kind
 
     @classmethod
     def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
