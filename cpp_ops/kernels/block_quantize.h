@@ -181,8 +181,11 @@ void QuantizeAlong(const float* x, float* y, const BlockFormat& format, const Li
   }
 }
 
-// Neighbouring columns whose maxima are taken together; a stretch of every row that is worth a stream.
+// Neighbouring columns whose maxima are taken together; a stretch of every row that is worth a stream. Few rows are read
+// twice and written within a first-level cache. More come from the second level again, which is fast in long stretches.
+inline constexpr size_t kFewRows = 16;
 inline constexpr size_t kColumns = 128;
+inline constexpr size_t kMostColumns = 1024;
 
 inline void TakeMaxima(const float* __restrict x, size_t stride, size_t rows, size_t columns,
                        int32_t* __restrict maxima) {
@@ -197,8 +200,8 @@ inline void TakeMaxima(const float* __restrict x, size_t stride, size_t rows, si
 template <bool kShifted, class Rule>
 void QuantizeColumns(const float* x, float* y, size_t stride, size_t rows, size_t columns, const BlockFormat& format,
                      const Rule& rule) {
-  int32_t maxima[kColumns];
-  int32_t fields[kColumns];
+  int32_t maxima[kMostColumns];
+  int32_t fields[kMostColumns];
   TakeMaxima(x, stride, rows, columns, maxima);
   int32_t all_hold = -1;
   for (size_t j = 0; j < columns; ++j) all_hold &= rule.Holds(maxima[j]) ? -1 : 0;
@@ -234,7 +237,8 @@ void QuantizeAcross(const float* x, float* y, const BlockFormat& format, const L
     const size_t offset = (begin / lines.inner / in_line * lines.length + at) * lines.inner + column;
     const size_t rows = lines.length - at < format.block ? lines.length - at : format.block;
     size_t columns = lines.inner - column < end - begin ? lines.inner - column : end - begin;
-    if (columns > kColumns) columns = kColumns;
+    const size_t most = rows > kFewRows ? kMostColumns : kColumns;
+    if (columns > most) columns = most;
     QuantizeColumns<kShifted>(x + offset, y + offset, lines.inner, rows, columns, format, rule);
     begin += columns;
   }

@@ -135,6 +135,10 @@ class PairWriter:
         """The axis of a pair whose readers want none; None: as planned."""
         return None
 
+    def kind_of(self, tensor: str, kind: QType) -> QType:
+        """The type of an activation for which the call has ``kind``; another where that holds more in as many bits."""
+        return kind
+
     @classmethod
     def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
         """Values that a constant may take with ``node`` behind it giving the same back; None where no even steps do.

@@ -89,7 +89,7 @@ class Planner:
         override = self.parameters.override(name)
         sketch = self.statistics.get(self.range_source.get(name, name)) or Sketch()
         default, *others = self._kinds(name)
-        kind = self.parameters.kind(override, default)
+        kind = self.parameters.kind(override, self.writer.kind_of(name, default))
         symmetric = self._symmetric(name, override)
         planned = self.parameters.once(
             (name, Role.ACTIVATION, kind, symmetric),

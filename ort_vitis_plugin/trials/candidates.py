@@ -117,15 +117,15 @@ def asked_corrections(best: Configuration) -> Candidate | None:
 
 
 def ranges(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """Other methods, other types of activations, scales by channel."""
+    """Other methods, other types of activations, scales by channel; where no type has a range, types alone."""
     settings = _settings(best)
     for method in settings.catalog.all(Method):
-        if method.key != settings.method.key:
+        if settings.needs_data and method.key != settings.method.key:
             yield Candidate(f"method {full_name(method.key)}", {"calibrate_method": method.key})
     for kind in ACTIVATIONS:
         if kind != str(settings.activation):
             yield Candidate(f"activations {kind}", {"activation_type": kind})
-    if not settings.request.per_channel:
+    if settings.needs_data and not settings.request.per_channel:
         yield Candidate("weights by channel", {"per_channel": True})
 
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ort_vitis_plugin.api import Format, PairWriter, QType, Scaling, VitisQuantFormat
+from ort_vitis_plugin.api import Format, Graph, PairWriter, QType, Scaling, VitisQuantFormat, qtype
 from ort_vitis_plugin.convert.op_domains import rename_ops
 
-from .block_body import MINIMUM_OPSET
 from .block_options import BlockOptions
 from .constant_grid import constant_grid
+from .lone_elements import is_alone
 from .op_attributes import QUARK_DOMAIN, VAI_DOMAIN
 from .quantized_types import BlockQType
 from .reduction_axis import default_axis, reduction_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from ort_vitis_plugin.api import Graph, Multiples, Pair, Skip, TensorPlan
+    from ort_vitis_plugin.api import Multiples, Pair, Skip, TensorPlan
 
 SHOWN = 5
 HALF_FLOAT_OPSET = 15
-"""The functions of half floats beside another type compute with CastLike."""
+"""The functions of half floats compute with CastLike."""
 
 
 class BlockWriter(PairWriter):
@@ -36,17 +36,18 @@ class BlockWriter(PairWriter):
     """
 
     takes_float16 = False
-    minimum_opset = MINIMUM_OPSET
+    minimum_opset = HALF_FLOAT_OPSET
 
     def __init__(self, settings: Any, graph: Graph) -> None:
         super().__init__(settings, graph)
         self._padded: dict[str, str] = {}
+        self._constants: dict[str, TensorPlan] = {}
 
-    @classmethod
-    def opset_for(cls, kinds: Iterable[QType]) -> int:
-        kinds = list(kinds)
-        halves = any(kind.scaling is Scaling.UNIT for kind in kinds)
-        return max(super().opset_for(kinds), HALF_FLOAT_OPSET if halves else 0)
+    def kind_of(self, tensor: str, kind: QType) -> QType:
+        """bfloat16 for elements that would be alone in their blocks."""
+        if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].lone_elements_as_bfloat16:
+            return kind
+        return qtype("QBFloat16") if is_alone(self.graph, tensor, kind) else kind
 
     @classmethod
     def constant_grid(cls, node: NodeProto, array: NDArray[np.float32]) -> Multiples | None:
@@ -90,18 +91,33 @@ class BlockWriter(PairWriter):
         return default_axis(self.graph, pair.tensor) if isinstance(pair.parameters.kind, BlockQType) else None
 
     def write_constant(self, planned: TensorPlan, array: NDArray[Any]) -> str:
-        kind = planned.kind
-        if not isinstance(kind, BlockQType) or not self.settings.options[BlockOptions].fold_constant_blocks:
-            return super().write_constant(planned, array)
-        rounded = kind.block.quantize_dequantize(array, self._axis(planned))
-        return self.graph.add_initializer(f"{planned.name}_blocks", rounded.astype(array.dtype))
+        end = super().write_constant(planned, array)
+        if isinstance(planned.kind, BlockQType):
+            self._constants[end] = planned
+        return end
 
     def finish(self, model: ModelProto, skips: list[Skip]) -> ModelProto:
         if self._padded:
             shown = ", ".join(list(self._padded.values())[:SHOWN])
             more = f" and {len(self._padded) - SHOWN} more" if len(self._padded) > SHOWN else ""
             self.settings.note(f"lengths that blocks do not fill are padded with zeros: {shown}{more}")
+        if self.settings.options[BlockOptions].fold_constant_blocks:
+            model = self._folded(model)
         return rename_ops(model, QUARK_DOMAIN) if self.settings.options[BlockOptions].use_quark_ops else model
+
+    def _folded(self, model: ModelProto) -> ModelProto:
+        """A copy in which constants are rounded to their blocks, after corrections have had their way with them."""
+        graph = Graph(model)
+        for end, planned in self._constants.items():
+            node, kind = graph.producer(end), planned.kind
+            array = graph.array(node.input[0]) if node is not None else None
+            if node is None or array is None:
+                continue
+            assert isinstance(kind, BlockQType)
+            rounded = kind.block.quantize_dequantize(array, self._axis(planned)).astype(array.dtype)
+            graph.replace_uses(end, graph.add_initializer(f"{planned.name}_blocks", rounded))
+            graph.remove(node)
+        return graph.write_back()
 
 
 def _beside_blocks(kind: QType) -> bool:

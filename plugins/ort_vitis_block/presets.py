@@ -6,11 +6,14 @@ from __future__ import annotations
 from ort_vitis_plugin.api import Preset, VitisQuantFormat, VitisQuantType
 
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+# Channels that share an exponent lose what is small beside the largest; equalization needs no data.
+EQUALIZED = {"IncludeCLE": True}
 BFP, MX = VitisQuantFormat.BFPFixNeuron, VitisQuantFormat.MXFixNeuron
 
 
 def _preset(name: str, doc: str, quant_format: VitisQuantFormat, kind: VitisQuantType) -> Preset:
-    return Preset(name, doc, {"quant_format": quant_format, "activation_type": kind, "weight_type": kind})
+    types = {"quant_format": quant_format, "activation_type": kind, "weight_type": kind}
+    return Preset(name, doc, types, dict(EQUALIZED))
 
 
 PRESETS = (
@@ -24,6 +27,6 @@ PRESETS = (
         "BF16_BFP16",
         "Products of matrices and convolutions in BFP16, the rest in bfloat16; no calibration data are needed.",
         {"quant_format": BFP, "activation_type": VitisQuantType.QBFloat16, "weight_type": VitisQuantType.QBFloat16},
-        {"MixedTypes": dict.fromkeys(PRODUCTS, "QBFP16")},
+        {**EQUALIZED, "MixedTypes": dict.fromkeys(PRODUCTS, "QBFP16")},
     ),
 )

@@ -149,7 +149,7 @@ void TestFormat(const BlockFormat& format, const Lines& lines, std::mt19937& ran
 
 void TestAll() {
   std::mt19937 random(15);
-  const Lines layouts[] = {{3, 512, 1}, {7, 49, 1}, {2, 5, 1},   {2, 64, 40},
+  const Lines layouts[] = {{3, 512, 1}, {7, 49, 1}, {2, 5, 1},   {2, 64, 40}, {1, 70, 1500},
                            {3, 33, 7},  {1, 1, 3},  {2, 3, 300}, {1, 1100, 2}};
   for (const BlockFormat& format : Formats()) {
     for (const Lines& lines : layouts) TestFormat(format, lines, random);

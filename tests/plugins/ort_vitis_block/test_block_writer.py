@@ -23,6 +23,7 @@ from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.options.options import OptionWarning
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from tests.plugins.ort_vitis_finetune.test_bias_correction import convolution, samples
 
 RNG = np.random.default_rng(0)
 OPS = ("BFPFixNeuron", "MXFixNeuron", "BFPQuantizeDequantize", "MXQuantizeDequantize")
@@ -147,6 +148,20 @@ def test_weights_are_rounded_for_each_reader() -> None:
     np.testing.assert_array_equal(found, expected)
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in folded.graph.initializer}
     assert len(stored) == 2
+
+
+@pytest.mark.parametrize("kind", ["QBFP16", "QMX6", "QMXINT8"])
+@pytest.mark.parametrize("correction", ["FastFinetune", "BiasCorrection"])
+def test_corrections_find_the_same_beside_folded_weights(kind: str, correction: str) -> None:
+    model = convolution(1)
+    feeds = samples(model)
+    plain, folded = (
+        quantized(model, kind, feeds, **{correction: True, "FoldConstantBlocks": folds}) for folds in (False, True)
+    )
+    assert plain.report.transforms[correction] == folded.report.transforms[correction] == 1
+    assert (list(axes(plain.model)), list(axes(folded.model))) == (["x", "w"], ["x"])
+    expected, found = (run_model(each.model, feeds[0], LEVELS[0])["y"] for each in (plain, folded))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("kind", ["QBFP16", "QMX6", "QMXFP4"])

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime.quantization
 import pytest
+from onnx import numpy_helper
 
 from ort_vitis_block.presets import PRESETS
 from ort_vitis_plugin import quantize_static
@@ -57,6 +58,28 @@ def test_data_change_nothing_but_the_report(preset: str) -> None:
     with_data = quantize_static(MODEL, None, [FEED], extra_options={"Preset": preset})
     assert without_provenance(with_data.model) == without_provenance(without.model)
     assert with_data.report.sqnr["y"] > LEAST[preset]
+
+
+@pytest.mark.parametrize("preset", [preset.name for preset in PRESETS])
+def test_channels_are_equalized_first(preset: str) -> None:
+    skewed = onnx.ModelProto()
+    skewed.CopyFrom(MODEL)
+    factors = np.float32(2.0) ** np.arange(-8, 8, dtype=np.float32)
+    for tensor in skewed.graph.initializer:
+        shape = {"w": (16, 1, 1, 1), "b": (16,), "v": (16, 1)}.get(tensor.name)
+        if shape is not None:
+            array = numpy_helper.to_array(tensor)
+            scaled = array / factors.reshape(shape) if tensor.name == "v" else array * factors.reshape(shape)
+            tensor.CopyFrom(numpy_helper.from_array(scaled.astype(np.float32), tensor.name))
+    exact = run_model(MODEL, FEED, LEVELS[0])["y"]
+    found = [
+        sqnr_db(
+            exact, run_model(quantize_static(skewed, None, None, extra_options=options).model, FEED, LEVELS[0])["y"]
+        )
+        for options in ({"Preset": preset}, {"Preset": preset, "IncludeCLE": False})
+    ]
+    assert found[0] > LEAST[preset]
+    assert found[0] > found[1] + 2  # MXFP8, whose elements have exponents of their own, gains least
 
 
 def test_what_the_caller_gives_wins() -> None:

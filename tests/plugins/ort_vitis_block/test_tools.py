@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from ort_vitis_block import BLOCK_TYPES
-from ort_vitis_plugin import dump_model, quantize_static
+from ort_vitis_plugin import dump_model, evaluate, quantize_static, tune
 from ort_vitis_plugin.convert.to_float import quantized_to_float
 from ort_vitis_plugin.custom_ops import find_library
 from ort_vitis_plugin.measure.evaluate import compare
@@ -25,6 +25,8 @@ W = RNG.normal(size=(16, 8)).astype(np.float32)
 TEXT = "t (float[3, 16] x) => (float[3, 8] y) { h = MatMul(x, w) r = Relu(h) y = Softmax(r) }"
 MODEL = graph(TEXT, 18, {"w": W})
 FEEDS = [{"x": RNG.normal(size=(3, 16)).astype(np.float32)} for _ in range(2)]
+SAMPLES = [{"x": RNG.normal(size=(3, 16)).astype(np.float32)} for _ in range(8)]
+TYPES = ("activation_type", "weight_type")
 
 
 def quantized(preset: str = "BFP16", **options: Any) -> onnx.ModelProto:
@@ -76,6 +78,38 @@ def test_back_to_float(quark: bool) -> None:
     assert {entry.domain for entry in result.opset_import} == {""}
     expected, found = (run_model(model, FEEDS[0], LEVELS[0])["y"] for model in (MODEL, result))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_evaluate_tells_a_model_in_blocks_from_float() -> None:
+    result = evaluate(MODEL, without_functions(quantized("MX6")), FEEDS)
+    assert 15 < result.outputs["y"].sqnr < 30
+
+
+def test_the_report_tells_of_blocks() -> None:
+    report = quantize_static(MODEL, None, FEEDS, extra_options={"Preset": "MX9"}).report
+    assert {name: story.type for name, story in report.tensors.items() if story.type} == dict.fromkeys("xwr", "QMX9")
+    assert list(report.quantized.values()) == ["MatMul", "Relu"]
+    assert 30 < report.sqnr["y"] < 60
+
+
+def test_as_few_tensors_as_the_goal_needs_get_finer_blocks() -> None:
+    for first, finer, types in (("MX6", "QMX9", {}), ("BFP16", "QBFP16", dict.fromkeys(TYPES, "QInt8"))):
+        base = tune(MODEL, SAMPLES, target=first, goal=0.0, budget="1m", **types).best.score
+        assert base is not None
+        tuned = tune(MODEL, SAMPLES, target=first, types=[finer], goal=base + 3, keep_on_device=0, budget="1m", **types)
+        assert tuned.reached
+        overrides = tuned.configuration["extra_options"]["TensorQuantOverrides"]
+        assert 0 < len(overrides) < 3
+        assert all(entry == [{"quant_type": finer}] for entry in overrides.values())
+
+
+def test_a_search_tries_no_ranges_where_types_have_none() -> None:
+    tuned = tune(MODEL, SAMPLES, target="MXINT8", goal=200.0, budget="1m")
+    tried = [row.what for row in tuned.trials]
+    assert tried[0] == "as asked for"
+    assert not [what for what in tried if what.startswith(("method ", "weights by channel"))]
+    assert tuned.best.score is not None
+    assert tuned.best.score > 35
 
 
 def test_a_model_in_blocks_is_quantized_already() -> None:
