@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BINS = 40
-MOST_SAMPLES = 16
+MOST_SAMPLES, DRAWN_SAMPLES = 16, 4  # that layers are compared on, that distributions are drawn of
 
 
 def report_data(
@@ -41,7 +41,7 @@ def report_data(
     """Plain data after ``report/report.schema.json``: the report, layers, distributions, the graph in order, trials.
 
     ``configuration`` holds the keyword arguments that made the result; ``data`` is what calibrated it, of which the
-    first 16 samples are run again. ``trials`` are rows of ``tune``.
+    first 16 samples are run again, 4 of them for distributions. ``trials`` are rows of ``tune``.
 
     Raises:
         ModelError: the result is not made from this model.
@@ -52,7 +52,7 @@ def report_data(
     feeds = list(islice(samples, MOST_SAMPLES))
     reference = prepared(source, **configuration)
     errors = layer_errors(reference, result.model, feeds, weights=True)
-    sketches = calibrate(source, feeds, **configuration).sketches
+    sketches = calibrate(source, feeds[:: max(1, len(feeds) // DRAWN_SAMPLES)], **configuration).sketches
     order = Graph(reference, copy=False)
     ranges = _ranges(Graph(result.model, copy=False))
     return {

@@ -9,6 +9,7 @@ of its operator.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -76,26 +77,32 @@ class _Sums:
     moments: NDArray[Any] | None = None  # by channel: sum of f, of f^2, of squared errors alone
 
     def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
-        self._count_channels(f, alone)
         self.compared = True
+        shape = _by_channel(f, self.axis)
+        f, q, alone = (np.asarray(part, np.float64).reshape(shape) for part in (f, q, alone))
+        if not f.size:
+            return
         finite = np.isfinite(f)
-        f, q, alone = (part[finite].astype(np.float64) for part in (f, q, alone))
-        self.signal += float(f @ f)
-        self.through += float((f - q) @ (f - q))
-        self.alone += float((f - alone) @ (f - alone))
-        if f.size:
-            beyond = (f < alone.min()) | (f > alone.max())
-            self.clipped += float(np.sum((f - alone)[beyond] ** 2))
+        all_finite = bool(finite.all())
+        least, most = (alone.min(), alone.max()) if all_finite else _limits(alone[finite])
+        if not all_finite:  # left out: what is 0 adds nothing
+            f, q, alone = (np.where(finite, part, 0.0) for part in (f, q, alone))
+        through, error = f - q, f - alone
+        self.signal += float(np.vdot(f, f))
+        self.through += float(np.vdot(through, through))
+        self.alone += float(np.vdot(error, error))
+        beyond = error[((f < least) | (f > most)) & finite]
+        self.clipped += float(beyond @ beyond)
+        self._count_channels(f, error)
 
-    def _count_channels(self, f: NDArray[Any], alone: NDArray[Any]) -> None:
-        rows = [np.moveaxis(np.atleast_1d(part), self.axis if f.ndim else 0, 0) for part in (f, alone)]
-        f, alone = (part.reshape(len(part), -1).astype(np.float64) for part in rows)
-        error = f - alone
-        finite = np.isfinite(f) & np.isfinite(error)
-        f, error = np.where(finite, f, 0.0), np.where(finite, error, 0.0)
-        found = np.stack([f.sum(axis=1), (f**2).sum(axis=1), (error**2).sum(axis=1)])
+    def _count_channels(self, f: NDArray[Any], error: NDArray[Any]) -> None:
+        if not np.isfinite(self.alone):
+            error = np.where(np.isfinite(error), error, 0.0)
+        found = np.stack(
+            [f.sum(axis=(0, 2)), np.einsum("ijk,ijk->j", f, f), np.einsum("ijk,ijk->j", error, error)],
+        )
         if self.moments is None or self.moments.shape == found.shape:
-            self.count += f.shape[1]
+            self.count += f.shape[0] * f.shape[2]
             self.moments = found if self.moments is None else self.moments + found
 
     def sqnr(self, noise: float) -> float:
@@ -109,6 +116,17 @@ class _Sums:
         says = variance > 1e-9 * squares
         lost = np.minimum(1.0, noise[says] / variance[says])
         return decibels(1.0, float(lost.mean())) if lost.size else self.sqnr(self.alone)
+
+
+def _by_channel(values: NDArray[Any], axis: int) -> tuple[int, int, int]:
+    """How an array is seen as [before, channel, behind]."""
+    shape = np.shape(values) or (1,)
+    axis = axis % len(shape) if np.ndim(values) else 0
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+def _limits(values: NDArray[Any]) -> tuple[float, float]:
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
 @dataclass
@@ -170,7 +188,7 @@ def layer_errors(
     rounded = rounded_constants(codes, constants, registers)
     probe.weighted = attach_rounded(probe.model, floats, rounded)
     if weights:
-        probe.weighted += attach_layers(probe.model, floats, rounded)
+        probe.weighted += attach_layers(probe.model, floats, rounded, probe.weighted)
     watched = codes.to_model()
     _expose(watched, probe.ends.values())
     _expose(probe.model, [each for name, tensor in probe.tensors.items() for each in (tensor, _ALONE + name)])
@@ -337,6 +355,7 @@ def _run(
                 sums[tensor].add(f, q, alone)
         for at, each in enumerate(probe.weighted):
             f, q = wanted[len(names) + 2 * at : len(names) + 2 * at + 2]
+            q = q if each.shift is None else q + each.shift
             sums[each.constant or each.found].add(f, q, q)
         first = False
     if first:
