@@ -121,7 +121,7 @@ def _shift(floats: Graph, node: NodeProto, values: Mapping[str, NDArray[Any]]) -
     exact, weight = floats.array(node.input[2]), floats.array(node.input[1])
     if exact is None or weight is None:
         return None
-    difference = values[node.input[2]] - exact
+    difference = np.asarray(values[node.input[2]] - exact)
     if node.op_type == "Gemm":
         return np.asarray(difference * difference.dtype.type(attribute(node, "beta", 1.0)))
     return difference.reshape(-1, *(1,) * (weight.ndim - 2))

@@ -45,7 +45,8 @@ ENOUGH = 0.5  # of the best gain in a phase: then fewer nodes off the device cou
 PLAIN = {OPTIONS: {"Recipe": "plain"}}
 ALONE = "the method alone"
 FINALISTS = 3  # that get corrections, each of which takes as long as the first trial
-MOST_KEPT = 0.5  # of the budget, for them
+MOST_KEPT = 0.5  # of the budget, for more than one of them
+CHOICES = ("nodes_to_exclude", "op_types_to_quantize")  # that say what stays float
 
 
 class Climb:
@@ -70,8 +71,16 @@ class Climb:
         self._least, self.best = keep * first.on_device, first
 
     def run(self) -> None:
-        """All phases in order, and again where a round made something better."""
+        """From the method alone where that may be, then corrections for the best few, then from the best of all."""
         self._try_plain()
+        self._rounds()
+        before = self.best
+        self._correct_finalists()
+        if self.best is not before:
+            self._rounds()
+
+    def _rounds(self) -> None:
+        """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
             self._climb(rules)
@@ -98,9 +107,9 @@ class Climb:
         row = self._attempt(ALONE, changed_keywords(first.configuration, PLAIN))
         if row is not None and row.score not in (None, first.score) and row.on_device >= self._least:
             self.best = row
-            self.limit.kept = min(FINALISTS * first.seconds, MOST_KEPT * self.limit.seconds)
+            self.limit.kept = max(first.seconds, min(FINALISTS * first.seconds, MOST_KEPT * self.limit.seconds))
 
-    def conclude(self) -> None:
+    def _correct_finalists(self) -> None:
         """Where corrections were left for the end, the best few get them. The best of all is what the search leaves:
         without them, with them, or the first configuration."""
         first, best = self.rows[0], self.best
@@ -118,15 +127,15 @@ class Climb:
             self.best = first
 
     def _finalists(self) -> list[Trial]:
-        """Changes of the method alone, the best first, one of those that leave the same nodes float: what is a little
-        better before corrections need not be so after them."""
+        """Changes that gain at least half as much as the best does, the best first, one of those that leave the same
+        nodes float: what is a little better before corrections need not be so after them."""
+        alone = next(_score(row) for row in self.rows if row.what == ALONE)
+        least = alone + ENOUGH * (_score(self.best) - alone)
         found: dict[tuple[tuple[str, ...], ...], Trial] = {}
         for row in sorted(self.rows, key=_score, reverse=True):
-            stays = row.score is not None and row.on_device >= self._least
-            if stays and row.what != ALONE and is_plain(row.configuration):
-                float_nodes = (
-                    _listed(row.configuration.get(key)) for key in ("nodes_to_exclude", "op_types_to_quantize")
-                )
+            near = _score(row) >= least and row.on_device >= self._least
+            if near and row.what != ALONE and is_plain(row.configuration):
+                float_nodes = (_listed(row.configuration.get(key)) for key in CHOICES)
                 found.setdefault(tuple(map(tuple, float_nodes)), row)
         return list(found.values())[:FINALISTS]
 
