@@ -9,6 +9,7 @@ its rounded constants; all on float data. What a rounded bias adds is the same e
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from ..graph.weighted_inputs import CONVOLUTIONS, weighted_inputs
 from ..onnx_io.sessions import open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import onnxruntime as ort
     from numpy.typing import NDArray
@@ -41,6 +42,28 @@ class WeightedOutput:
     wanted: str
     found: str
     shift: NDArray[Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """What its errors are kept by."""
+        return self.constant or self.found
+
+
+def known_by_others(weighted: Sequence[WeightedOutput], axes: Mapping[str, int]) -> dict[str, str]:
+    """{key: key of the copy with the rounded weight whose sums by channel say all}, of layers and of biases.
+
+    ``axes`` gives the axis of each output's channels.
+    """
+    times = Counter(each.key for each in weighted)
+    copies = {each.wanted: each for each in weighted if each.constant and each.shift is None and times[each.key] == 1}
+    found = {}
+    for each in weighted:
+        copy = copies.get(each.wanted)
+        if copy is None or copy is each or times[each.key] > 1 or each.found not in (copy.found, each.wanted):
+            continue
+        if each.shift is None or each.shift.ndim == (3 if axes[each.wanted] == 1 else 1):
+            found[each.key] = copy.key
+    return found
 
 
 def rounded_constants(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..calibration.fingerprint import fingerprint
 from ..data_readers import CalibrationData, RandomDataReader, Samples
+from ..data_readers.spread import picked, spread
 from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for, simulated
 from ..errors import CalibrationError, QuantizationError
 from ..measure.evaluation import TOP1
@@ -23,7 +24,7 @@ from .scores import score_of
 from .trial import Trial, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -80,10 +81,6 @@ def split_of(data: Any, model: ModelProto) -> Split:
     return Split(feeds[::2], feeds[1::2], labels[1::2], True)
 
 
-def _evenly(feeds: Sequence[Feed], most: int) -> Sequence[Feed]:
-    return feeds[:: -(-len(feeds) // most)]
-
-
 class Bench:
     """Tries configurations of one float model on the same samples."""
 
@@ -91,7 +88,9 @@ class Bench:
         self, model: ModelProto | str | Path, split: Split, metric: Metric, libraries: Iterable[str] = ()
     ) -> None:
         self.model, self.split = load_model(model), split
-        feeds = split.judging if metric == TOP1 else _evenly(split.judging, MOST_JUDGES)
+        feeds = split.judging
+        if metric != TOP1:
+            feeds = picked(feeds, spread(len(feeds), MOST_JUDGES))
         self.judge = Judge(canonical_form(self.model), feeds, [register_all(libraries)])
         self._score = score_of(metric, self.judge, split.labels)
         self._calibrations: dict[str, Calibration] = {}
