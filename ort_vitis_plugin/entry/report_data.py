@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BINS = 40
-MOST_SAMPLES, COMPARED, DRAWN = 16, 8, 4  # samples that are read; of these, for errors of layers, for distributions
+MOST_SAMPLES, COMPARED, DRAWN = 16, 6, 4  # samples that are read; of these, for errors of layers, for distributions
 
 
 def report_data(
@@ -42,7 +42,7 @@ def report_data(
     """Plain data after ``report/report.schema.json``: the report, layers, distributions, the graph in order, trials.
 
     ``configuration`` holds the keyword arguments that made the result; ``data`` is what calibrated it, of which the
-    first 16 samples tell errors of layers (8 of them) and distributions (4). ``trials`` are rows of ``tune``.
+    first 16 samples tell errors of layers (6 of them) and distributions (4). ``trials`` are rows of ``tune``.
 
     Raises:
         ModelError: the result is not made from this model.

@@ -79,31 +79,33 @@ class _Sums:
     def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
         self.compared = True
         shape = _by_channel(f, self.axis)
-        f, q, alone = (np.asarray(part, np.float64).reshape(shape) for part in (f, q, alone))
+        is_alone = q is alone
+        f, alone = (np.asarray(part, np.float64).reshape(shape) for part in (f, alone))
+        q = alone if is_alone else np.asarray(q, np.float64).reshape(shape)
         if not f.size:
             return
-        finite = np.isfinite(f)
-        all_finite = bool(finite.all())
-        least, most = (alone.min(), alone.max()) if all_finite else _limits(alone[finite])
-        if not all_finite:  # left out: what is 0 adds nothing
+        squares = np.einsum("ijk,ijk->j", f, f)
+        if np.isfinite(squares).all():
+            least, most = alone.min(), alone.max()
+        else:  # what is not finite in float is left out: what is 0 adds nothing
+            finite = np.isfinite(f)
+            least, most = _limits(alone[finite])
             f, q, alone = (np.where(finite, part, 0.0) for part in (f, q, alone))
-        through, error = f - q, f - alone
-        self.signal += float(np.vdot(f, f))
-        self.through += float(np.vdot(through, through))
-        self.alone += float(np.vdot(error, error))
-        beyond = error[((f < least) | (f > most)) & finite]
-        self.clipped += float(beyond @ beyond)
-        self._count_channels(f, error)
-
-    def _count_channels(self, f: NDArray[Any], error: NDArray[Any]) -> None:
-        if not np.isfinite(self.alone):
+            squares = np.einsum("ijk,ijk->j", f, f)
+        error = f - alone
+        noise = np.einsum("ijk,ijk->j", error, error)
+        lost = float(noise.sum())
+        self.signal += float(squares.sum())
+        self.alone += lost
+        through = f - q
+        self.through += lost if is_alone else float(np.vdot(through, through))
+        if f.min() < least or f.max() > most:
+            beyond = error[(f < least) | (f > most)]
+            self.clipped += float(beyond @ beyond)
+        if not np.isfinite(lost):
             error = np.where(np.isfinite(error), error, 0.0)
-        found = np.stack(
-            [
-                *(f.sum(axis=(0, 2)), np.einsum("ijk,ijk->j", f, f)),
-                *(error.sum(axis=(0, 2)), np.einsum("ijk,ijk->j", error, error)),
-            ]
-        )
+            noise = np.einsum("ijk,ijk->j", error, error)
+        found = np.stack([f.sum(axis=(0, 2)), squares, error.sum(axis=(0, 2)), noise])
         if self.moments is None or self.moments.shape == found.shape:
             self.count += f.shape[0] * f.shape[2]
             self.moments = found if self.moments is None else self.moments + found
