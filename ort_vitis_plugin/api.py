@@ -22,7 +22,8 @@ from .errors import CalibrationError, ModelError, OptionError, QuantizationError
 from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.default_opset import default_opset
-from .graph.edit import FLOAT_OR_UNKNOWN, become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import MOVES, RESHAPES
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
@@ -35,6 +36,7 @@ from .numerics.quantize import along, dequantize, fake_quant, quantize, round_to
 from .numerics.sqnr import sqnr_db
 from .onnx_io.checker import check_model
 from .onnx_io.external_weights import array_of, externalize, internalized, set_values
+from .onnx_io.node_session import node_session
 from .onnx_io.save import save_model
 from .onnx_io.sessions import AS_WRITTEN, open_session
 from .onnx_io.whole_file import whole_file, write_text
@@ -93,9 +95,11 @@ __all__ = [
     "CHANNELS_LAST",
     "CLAMPS",
     "DEFAULT_DOMAINS",
+    "FLOATS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
     "MOVES",
+    "QUANTIZED_FLOATS",
     "RESHAPES",
     "Adjuster",
     "Bound",
@@ -204,6 +208,7 @@ __all__ = [
     "made_by",
     "nearest_position",
     "network_error",
+    "node_session",
     "observe",
     "open_session",
     "operands",

@@ -22,6 +22,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .graph import Graph
+from .graph.element_types import FLOATS
 from .numerics.qtypes import QType, host_qtype
 from .onnx_io.sessions import SILENT, session_options
 from .options.request import Request
@@ -93,7 +94,7 @@ def random_feeds(model: ModelProto, seed: int = 0) -> Tensors:
         shape = [dim.dim_value if dim.HasField("dim_value") else 2 for dim in kind.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         sample: Any = generator.standard_normal(shape)
-        if kind.elem_type not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16):
+        if kind.elem_type not in FLOATS:
             sample = generator.integers(0, 2, shape)
         feeds[value.name] = np.asarray(sample).astype(dtype)
     return feeds

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime
 from onnx import ModelProto, helper, numpy_helper
-from onnxruntime import GraphOptimizationLevel, SessionOptions
 
-from ort_vitis_plugin.graph.nodes import MICROSOFT
-
+from ..graph.nodes import MICROSOFT
+from ..onnx_io.sessions import AS_WRITTEN, FASTEST, session_options
 from .code_grid import Grid
 
 if TYPE_CHECKING:
@@ -53,11 +52,8 @@ def between_pairs(nodes: Sequence[NodeProto], x: Grid, y: Grid) -> tuple[list[No
 @lru_cache(maxsize=1024)
 def _answers(model: bytes, kind: str, *, fused: bool) -> bytes:
     """The codes for every code: all at once, then one by one, since a kernel may take the last of many another way."""
-    options = SessionOptions()
+    options = session_options(FASTEST if fused else AS_WRITTEN)
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    levels = GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if fused else levels.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     limits = np.iinfo(kind)
     codes = np.arange(limits.min, limits.max + 1).astype(kind)

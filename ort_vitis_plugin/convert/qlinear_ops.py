@@ -154,7 +154,7 @@ def resize(site: Site) -> Written | str:
 
 
 def pad(site: Site) -> Written | str:
-    """Pad with the code of the value, in a constant of its own."""
+    """Pad with the code of the value: a constant of its own, or what a node makes of a value that is computed."""
     if site.graph.opset < 11:
         return "Pad takes codes from opset 11 on"
     written = move(site)
@@ -163,11 +163,14 @@ def pad(site: Site) -> Written | str:
     x = site.input(0)
     assert x is not None
     value = _pad_value(site)
-    if value is None:
-        return "the pad value is not constant"
-    code = quantize(np.asarray(value), x.scale, x.zero_point.astype(np.int64), host_qtype(x.element_type).limits())
     name = f"{site.node.name or site.node.output[0]}_value_quantized"
-    fill = site.graph.add_initializer(name, code.astype(x.zero_point.dtype))
+    if value is None:
+        # The output has the scale of the input: its range holds the value, which no code clips.
+        fill = site.graph.unique(name)
+        site.graph.make("QuantizeLinear", [site.node.input[2], x.scale_name, x.zero_name], [fill])
+    else:
+        code = quantize(np.asarray(value), x.scale, x.zero_point.astype(np.int64), host_qtype(x.element_type).limits())
+        fill = site.graph.add_initializer(name, code.astype(x.zero_point.dtype))
     return Written("Pad", [*written.inputs[:2], fill, *written.inputs[3:]])
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from ..errors import ModelError, UnsupportedError
@@ -78,7 +78,7 @@ class Tensors:
                 self.types[info.name] = tensor.elem_type
             dims = tensor.shape.dim
             if tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims):
-                self.sizes[info.name] = int(np.prod([dim.dim_value for dim in dims], dtype=np.int64))
+                self.sizes[info.name] = math.prod(dim.dim_value for dim in dims)
         for tensor_proto in graph.initializer:
             self._set(tensor_proto.name, tensor_proto)
         for node in graph.node:
@@ -92,7 +92,7 @@ class Tensors:
 
     def _set(self, name: str, tensor: TensorProto) -> None:
         self.types[name] = tensor.data_type
-        self.sizes[name] = int(np.prod(tensor.dims, dtype=np.int64))
+        self.sizes[name] = math.prod(tensor.dims)
 
 
 def has_input(node: NodeProto, index: int) -> bool:

@@ -347,7 +347,7 @@ def _positive(planned: TensorPlan, dtype: type[np.floating[Any]]) -> NDArray[Any
     """The scale in its type. The custom ops' kernels take no other: it must be positive and finite."""
     with np.errstate(over="ignore"):
         scale = planned.scale.astype(dtype)
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
+    if not (scale.size == 0 or 0 < scale.min() <= scale.max() < np.inf):
         worst = scale[~(np.isfinite(scale) & (scale > 0))].ravel()[0]
         raise ModelError(
             f"the scale of {planned.name} would be {worst:g} in {np.dtype(dtype)}, but a scale is a positive finite "

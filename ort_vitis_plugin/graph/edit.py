@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, helper, numpy_helper
 
 from .graph import Graph
 from .nodes import attribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-FLOAT_OR_UNKNOWN = (0, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 
 def constant(graph: Graph, tensor: str) -> NDArray[Any] | None:

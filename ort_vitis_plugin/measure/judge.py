@@ -12,7 +12,8 @@ from .. import custom_ops
 from ..convert.evaluation_twin import evaluation_twin
 from ..data_readers import adapt_feed
 from ..errors import ModelError
-from ..onnx_io.sessions import open_session
+from ..onnx_io.external_weights import lend_to_session
+from ..onnx_io.sessions import QUIET, open_session
 from ..report.verdict import QUANTIZED
 from .answers import answer, float_answers
 from .class_outputs import class_axes
@@ -66,10 +67,10 @@ class Judge:
                 return open_session(model, self.libraries)
             made = evaluation_twin(model)
             options = made.session_options()
-            options.log_severity_level = 3
+            options.log_severity_level = QUIET
             for register in self.libraries[1:]:
                 register(options)
-            return ort.InferenceSession(made.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            return lend_to_session(made.model, options)
         except Exception as error:
             raise ModelError(f"onnxruntime cannot load the quantized model: {error}") from error
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 import numpy as np
 from onnx import TensorProto
@@ -227,6 +228,7 @@ _SMALL: dict[int, str] = {
 }
 
 
+@cache
 def storage_dtype(kind: QType) -> np.dtype:
     """numpy dtype of an array of codes of this type (ml_dtypes for bfloat16 and below eight bits)."""
     import ml_dtypes

@@ -1,4 +1,4 @@
-"""What a session frees stays with the C library's heap, and the next session's memory comes on top of it."""
+"""Sessions on the CPU: their options, the libraries that they need, and the memory that they give back."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ FASTEST = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 WARNING, QUIET, SILENT = 2, 3, 4  # onnxruntime's default; errors; what ends the process
 
 
-# Of how much freed memory a walk over the whole heap is worth its time, which grows with the process.
+# What a session frees stays with the C library's heap, and the next session's memory comes on top of it. A walk over
+# the whole heap, whose time grows with the process, is worth it for so many bytes.
 WORTH_A_WALK = 1 << 24
 
 

@@ -84,9 +84,9 @@ def conforms(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if hint is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
     if hint is float:
-        fits = not isinstance(value, numbers.Integral) or abs(value) <= sys.float_info.max
+        fits = not isinstance(value, numbers.Integral) or abs(int(value)) <= sys.float_info.max
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and fits
     return isinstance(value, origin or hint)
 

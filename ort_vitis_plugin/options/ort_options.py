@@ -14,7 +14,9 @@ class OrtOptions(OptionGroup):
     # Which range and which zero point.
     activation_symmetric: bool = option(False, "Give activations zero point 0 (signed) or the middle (unsigned).")
     weight_symmetric: bool | None = option(
-        True, "Give weights a symmetric range. None: ORT decides by type, symmetric for signed types only."
+        True,
+        "Give weights a symmetric range. None: ORT decides by type, symmetric for signed types only; that goes for "
+        "ranges that TensorQuantOverrides states, too, unless True or False is set.",
     )
     activation_restricted_asymmetric: bool = option(
         False, "Let the zero point of uint8 activations be only 0 or the middle of the range."

@@ -17,6 +17,7 @@ from ..calibration.statistics import Statistics
 from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
 from ..graph.default_opset import default_opset
+from ..graph.element_types import QUANTIZED_FLOATS
 from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 # Beyond them a code's step is finer than what a sketch tells apart.
 SKETCH_BITS = 8
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
 def obtain(
@@ -234,13 +234,15 @@ def exact_errors(
 
 def weight_channels(graph: Graph) -> list[Channels]:
     """The channels that constant weights multiply."""
-    return sorted({channels_of(found) for found in weighted_inputs(graph) if graph.element_type(found.data) in FLOATS})
+    return sorted(
+        {channels_of(found) for found in weighted_inputs(graph) if graph.element_type(found.data) in QUANTIZED_FLOATS}
+    )
 
 
 def float_tensors(graph: Graph) -> list[str]:
     """All float tensors that are not constant: what any configuration may ask for."""
     names = dict.fromkeys(name for node in graph for name in (*node.input, *node.output) if name)
-    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]
+    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in QUANTIZED_FLOATS]
 
 
 def tensors_of_interest(call: Call, graph: Graph) -> list[str]:
@@ -250,4 +252,4 @@ def tensors_of_interest(call: Call, graph: Graph) -> list[str]:
     for node in graph.of_type("Relu", "Clip"):
         if call.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
             names.pop(node.input[0], None)
-    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in FLOATS]
+    return [name for name in names if not graph.is_constant(name) and graph.element_type(name) in QUANTIZED_FLOATS]

@@ -11,12 +11,14 @@ from ..calibration.statistics import Statistics
 from ..data_readers import adapter_to
 from ..emission.emitter import Emitter
 from ..errors import ModelError, UnsupportedError
-from ..graph import Graph, inner_nodes
+from ..graph import Graph, attribute, inner_nodes
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.sessions import register_all
 from ..onnx_io.time_limit import time_limit
+from ..options.options import OptionWarning
+from ..options.ort_options import OrtOptions
 from ..options.request import Request
 from ..plan import Plan
 from ..planning.marker import Marker
@@ -108,6 +110,7 @@ def _quantized(call: Call) -> tuple[ModelProto, Report]:
     if handed_back(call, original):
         return external_weights.internalize(original), call.report
     model, statistics = quantize_once(call, original)
+    warn_without_blocks(call, model)
     if may_spare_a_bit(call):
         settings = replace(call.settings, request=replace(call.settings.request, reduce_range=True))
         again = Call(settings, call.ledger.next_answer(settings))
@@ -172,6 +175,13 @@ def note_nothing(call: Call, model: ModelProto) -> None:
     inside = not call.settings.quantizes_bodies and any(node.op_type in call.op_types for node in inner)
     hint = "; what could be lies inside If, Loop or Scan: set extra_options={'EnableSubgraph': True}" if inside else ""
     call.note(f"nothing of the model was quantized{hint}")
+
+
+def warn_without_blocks(call: Call, model: ModelProto) -> None:
+    """One OptionWarning where BlockSize is set and no weight has blocks: which are there only the model shows."""
+    if call.options[OrtOptions].block_size and not any(attribute(node, "block_size", 0) for node in all_nodes(model)):
+        text = "BlockSize has no effect because no weight takes blocks: matrices do whose parameters nobody states"
+        warnings.warn(text, OptionWarning, stacklevel=5)
 
 
 def _advise(call: Call, original: ModelProto, model: ModelProto, statistics: Statistics) -> None:

@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
+from ..graph.element_types import FLOATS
 from ..graph.op_sets import MOVES
 from ..graph.weighted_inputs import WEIGHTED
 from ..numerics.qtypes import Scaling
@@ -244,7 +245,7 @@ def check_floats(graph: Graph, call: Call) -> None:
             f"the model's opset {graph.opset} is ahead of this onnxruntime, which has no QuantizeLinear of it for "
             f"{full_name(call.format.key)}; use QuantFormat.QDQ or VitisQuantFormat.QDQ, or an older opset"
         )
-    if TensorProto.DOUBLE in kinds and not kinds & {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16}:
+    if TensorProto.DOUBLE in kinds and not kinds & (FLOATS - {TensorProto.DOUBLE}):
         raise UnsupportedError(
             "the model computes in float64 (double), which no format can quantize; convert it to float32 first"
         )

@@ -40,7 +40,7 @@ class Plan:
     ``fused`` leads from a tensor inside one device operation to the tensor that operation writes; ``removed`` are
     nodes that saturation replaces; ``bounds`` hold whatever the target. ``range_source`` leads from a tensor to the one
     whose range it takes; ``changes`` says what happened to a tensor once it was planned.
-    ``float_readers`` read what is float as it is.
+    ``float_readers`` read what is float as it is. ``received`` are the parameters of tensors that flow in as codes.
     """
 
     graph: Graph
@@ -52,6 +52,7 @@ class Plan:
     range_source: dict[str, str] = field(default_factory=dict)
     changes: dict[str, list[str]] = field(default_factory=dict)
     float_readers: frozenset[str] = frozenset()
+    received: dict[str, TensorPlan] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[TensorPlan]:
         return iter(self.tensors.values())
@@ -79,7 +80,9 @@ class Plan:
     def read_by(self, reader: str, tensor: str) -> TensorPlan | None:
         """The parameters in which the node called ``reader`` reads ``tensor``."""
         own = self.tensors.get(tensor)
-        return None if own is None else own.converted_for(reader) or self.of(tensor)
+        if own is None:
+            return self.received.get(tensor)
+        return own.converted_for(reader) or self.of(tensor)
 
     def product_scale(self, bias: Int32Bias) -> NDArray[np.float64] | None:
         """The scale x * w * beta of an int32 bias, as its node reads x: a scalar, or one entry for each
@@ -138,4 +141,5 @@ class Plan:
             dict(self.range_source),
             {name: list(changes) for name, changes in self.changes.items()},
             self.float_readers,
+            self.received,
         )

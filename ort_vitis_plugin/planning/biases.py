@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..numerics.qtypes import INT32
+from ..custom_ops.received_codes import received_codes
+from ..numerics.qtypes import INT32, host_qtype
 from ..options.ort_options import OrtOptions
 from ..plan import Bound, Int32Bias, Plan, Role, TensorPlan
 from ..plan.int32_bias import by_channel, int32_bias_positions, int32_bias_scale
@@ -36,6 +37,7 @@ class Biases:
         for name, mark in self.marks.biases.items():
             if not_data.reason(name) is not None:
                 continue
+            self._receive(mark.x)
             x, w = self.result.read_by(mark.node, mark.x), self.result.of(mark.w)
             weight = w.kind if w is not None else self.settings.weight
             writer, override = self.parameters.writer, self.parameters.override(name)
@@ -46,6 +48,15 @@ class Biases:
             kind = writer.bias_kind(weight)
             if kind is not None or override:
                 self.result.tensors[name] = self.constants.of(name, Role.BIAS, kind or weight)
+
+    def _receive(self, name: str) -> None:
+        """An activation without a pair of ours may come as codes; a product of them has their scale."""
+        given = None if name in self.result else received_codes(self.marks.graph, name)
+        if given is not None:
+            kind = host_qtype(given.element_type)
+            self.result.received[name] = TensorPlan(
+                name, Role.ACTIVATION, kind, given.scale, given.zero_point, fixed=True, has_codes=True
+            )
 
     @property
     def _stays_float(self) -> bool:

@@ -40,7 +40,8 @@ class Constants:
         array = self.parameters.finite(name)
         kind = self.parameters.kind(stated[0], default)
         axis = stated[0].get("axis", axis)
-        symmetric = bool(stated[0].get("symmetric", self._is_symmetric(role, kind, per_channel=axis is not None)))
+        by_default = self._is_symmetric(role, kind, stated[0], per_channel=axis is not None)
+        symmetric = bool(stated[0].get("symmetric", by_default))
         if role is Role.WEIGHT and self._has_blocks(name, array, kind, stated[0]):
             return self._in_blocks(name, array, kind, 0 if axis is None else axis % array.ndim, symmetric=symmetric)
         if axis is None or not array.ndim or kind.scaling is Scaling.NONE:
@@ -108,14 +109,20 @@ class Constants:
             self.parameters.narrow(planned, array, importance)
         return planned
 
-    def _is_symmetric(self, role: Role, kind: QType, *, per_channel: bool) -> bool:
-        """Channels always, unless the caller states it of this very tensor: kernels want one zero point for all."""
+    def _is_symmetric(self, role: Role, kind: QType, stated: Override, *, per_channel: bool) -> bool:
+        """Channels always, unless the caller states it of this very tensor: kernels want one zero point for all.
+
+        A range that the caller states for unsigned codes goes before a default that would double it.
+        """
         asked = self.options[OrtOptions]
         if role is Role.BIAS or per_channel:
             return True
         if role is Role.ACTIVATION:
             return bool(asked.activation_symmetric)
-        return kind.is_signed if asked.weight_symmetric is None else bool(asked.weight_symmetric)
+        states_range = not {"rmin", "rmax"}.isdisjoint(stated)
+        if asked.weight_symmetric is None or (states_range and not self.options.given("WeightSymmetric")):
+            return kind.is_signed
+        return bool(asked.weight_symmetric)
 
 
 def _by_channel(importance: NDArray[np.float32], axis: int) -> list[NDArray[np.float32] | None]:

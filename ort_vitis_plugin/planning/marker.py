@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from onnx import TensorProto
 from onnxruntime.quantization.operators.qdq_base_operator import QDQOperatorBase
 from onnxruntime.quantization.qdq_quantizer import (
     QDQBiasQuantInfo,
@@ -20,6 +19,7 @@ from onnxruntime.quantization.quant_utils import add_infer_metadata
 from onnxruntime.quantization.registry import QDQRegistry
 
 from ..errors import OptionError, UnsupportedError
+from ..graph.element_types import QUANTIZED_FLOATS
 from ..graph.nodes import ORT_DOMAINS
 from ..options.ort_options import OrtOptions
 from ..plan import Int32Bias, Role
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..plugin.catalog import Catalog
     from ..request.call import Call
 
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 PER_TENSOR = "{weight} has one scale: onnxruntime runs no list of them at that operand of {node}"
 PAIR = ("QuantizeLinear", "DequantizeLinear")
 
@@ -114,7 +113,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
         return self.graph.is_constant(input_name)
 
     def is_valid_quantize_weight(self, weight_name: str) -> bool:
-        return self.graph.is_constant(weight_name) and self.graph.element_type(weight_name) in FLOATS
+        return self.graph.is_constant(weight_name) and self.graph.element_type(weight_name) in QUANTIZED_FLOATS
 
     def is_tensor_per_channel(
         self, tensor_name: str, default_axis: int, op_type: str | None = None
@@ -189,7 +188,7 @@ class Marker(QDQQuantizer):  # type: ignore[misc]
     # ------------------------------------------------------------------ inside
 
     def _is_tensor_quantizable(self, tensor_name: str) -> bool:
-        return bool(tensor_name) and self.graph.element_type(tensor_name) in FLOATS
+        return bool(tensor_name) and self.graph.element_type(tensor_name) in QUANTIZED_FLOATS
 
     def _get_tensor_type(self, tensor_name: str) -> int | None:
         return self.graph.element_type(tensor_name) or None

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onnx import TensorProto
-
 from ..errors import OptionError
 from ..graph import inner_nodes
+from ..graph.element_types import FLOAT_OR_UNKNOWN
 from ..request.renames import OP, OVERRIDES, SELECTIONS
 from .name_patterns import GLOB, Pattern, hits_node, name_nodes, no_hit, no_node, parsed
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..graph import Graph
     from ..request.call import Call
-
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.UNDEFINED)
 
 
 def resolve_nodes(graph: Graph, call: Call) -> None:
@@ -81,7 +78,7 @@ def _own_names(hit: list[NodeProto], nodes: Iterable[NodeProto], graph: Graph, c
 
 def _computes(node: NodeProto, graph: Graph) -> bool:
     """Whether it writes floats, as far as is known."""
-    return any(graph.element_type(tensor) in FLOATS for tensor in node.output if tensor)
+    return any(graph.element_type(tensor) in FLOAT_OR_UNKNOWN for tensor in node.output if tensor)
 
 
 def resolve_tensors(graph: Graph, call: Call) -> None:
@@ -144,5 +141,5 @@ def _tensors(pattern: Pattern, graph: Graph) -> Iterator[str]:
         candidates = [name for name in dict.fromkeys(_all_tensors(graph)) if pattern.hits(name)]
     for name in candidates:
         constant = graph.array(name) is not None
-        if graph.element_type(name) in FLOATS and (not constant or pattern.kind not in (GLOB, OP)):
+        if graph.element_type(name) in FLOAT_OR_UNKNOWN and (not constant or pattern.kind not in (GLOB, OP)):
             yield name

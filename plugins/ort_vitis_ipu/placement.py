@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, attribute
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, QUANTIZED_FLOATS, attribute
 
 from .device_form import is_device_hard_sigmoid
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.api import Graph
 
 CHANNELS = 256 * 32  # 256 groups of 32 channels that are computed side by side
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 _ON_DEVICE = (
     "Add AveragePool BatchNormalization Clip Concat Conv ConvTranspose DepthToSpace Flatten Gemm GlobalAveragePool "
@@ -128,7 +127,7 @@ def _reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
         yield f"the NPU's CNN engine has no {node.op_type}"
         return
     element_type = graph.element_type(node.input[0])
-    if element_type and element_type not in FLOATS:
+    if element_type and element_type not in QUANTIZED_FLOATS:
         yield f"works on {TensorProto.DataType.Name(element_type).lower()}, not on quantized data"
     yield from _shape_reasons(graph, node)
     if node.op_type in WINDOWS:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ort_vitis_plugin.api import default_opset
 
 from .errors import OperatorError
+from .file_kernels import FileConstants, file_steps
 from .fused_steps import fused
 from .ops import function_of, tensor_of
 from .program import Program
@@ -51,11 +52,20 @@ class OnnxModule(nn.Module):
     """Runs ``model``; ``quantizers`` hold what its FakeQuantize nodes compute, by the name of their slot.
 
     Called with a tensor for each graph input, in order, it gives a tuple of the graph's outputs. ``parameter_names``
-    maps initializers to the names of parameters and buffers here. Raises OperatorError for an operator it lacks.
+    maps initializers to the names of parameters and buffers here. ``decoded`` are initializers that the
+    file of this graph holds as codes: where given, evaluation on the CPU gives the bits that onnxruntime gives for that
+    file. Raises OperatorError for an operator it lacks.
     """
 
-    def __init__(self, model: ModelProto, quantizers: Mapping[str, nn.Module] | None = None) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        quantizers: Mapping[str, nn.Module] | None = None,
+        *,
+        decoded: Collection[str] | None = None,
+    ) -> None:
         super().__init__()
+        self.decoded = decoded
         self.model = model
         self.quantizers = nn.ModuleList()
         self.slots: dict[str, nn.Module] = {}
@@ -71,9 +81,10 @@ class OnnxModule(nn.Module):
         self.outputs = [value.name for value in model.graph.output]
         self._derived: dict[str, Callable[[], Tensor]] = {}
         self._programs: dict[Any, Program] = {}
-        opset = default_opset(model)
+        self.opset = default_opset(model)
         self.steps = [
-            Step(node, self._function(node, opset), tuple(node.input), tuple(node.output)) for node in model.graph.node
+            Step(node, self._function(node, self.opset), tuple(node.input), tuple(node.output))
+            for node in model.graph.node
         ]
 
     def _hold(self, tensor: TensorProto, *, trained: bool) -> None:
@@ -104,7 +115,10 @@ class OnnxModule(nn.Module):
 
     def replace(self, node_name: str, function: Callable[..., Any]) -> None:
         """Let a function of the node's inputs compute a node."""
-        self.steps = [replace(step, function=function) if step.node.name == node_name else step for step in self.steps]
+        self.steps = [
+            replace(step, function=function, is_replaced=True) if step.node.name == node_name else step
+            for step in self.steps
+        ]
         self._programs.clear()
 
     def parameter(self, initializer: str) -> Tensor:
@@ -123,20 +137,23 @@ class OnnxModule(nn.Module):
             )
         if torch.jit.is_tracing():  # shapes are no numbers then
             return self._run(Program(self.steps, self._names(), self.outputs, self._integers), tensors)
-        shapes = tuple(tensor.shape for tensor in tensors)
-        program = self._programs.get(shapes)
+        as_in_file = (
+            self.decoded is not None and not self.training and all(tensor.device.type == "cpu" for tensor in tensors)
+        )
+        key = (as_in_file, *(tensor.shape for tensor in tensors))
+        program = self._programs.get(key)
         if program is None:
-            program = self._compiled(tensors)
+            program = self._compiled(tensors, as_in_file=as_in_file)
             while len(self._programs) >= PROGRAMS:
                 del self._programs[next(iter(self._programs))]
-            self._programs[shapes] = program
+            self._programs[key] = program
         return self._run(program, tensors)
 
     def _names(self) -> list[str]:
         """All that a call may bring: inputs, then parameters and buffers, then what is computed anew."""
         return [*self.inputs, *self.parameter_names, *self._derived]
 
-    def _compiled(self, tensors: Sequence[Tensor]) -> Program:
+    def _compiled(self, tensors: Sequence[Tensor], *, as_in_file: bool) -> Program:
         """The program for calls with tensors of these shapes; what follows from shapes alone is computed here."""
         names = self._names()
         found = shape_steps(self.steps, self.inputs, self._integers, names[len(self.inputs) :])
@@ -150,7 +167,10 @@ class OnnxModule(nn.Module):
             with torch.no_grad():
                 first = Program(self.steps if seen - set(names) else once, names, made, self._integers)
                 constants.update(zip(made, self._run(first, tensors), strict=True))
-        rest = fused(rest, self.outputs, lambda name: self._number(name, constants))
+        if as_in_file:
+            rest = file_steps(rest, self.opset, FileConstants(self._constant, self.decoded or ()))
+        else:
+            rest = fused(rest, self.outputs, lambda name: self._number(name, constants))
         read = {name for step in rest for name in step.inputs} | set(self.outputs)
         return Program(rest, names, self.outputs, {name: held for name, held in constants.items() if name in read})
 
@@ -160,6 +180,10 @@ class OnnxModule(nn.Module):
         if held is None:
             held = self._buffers.get(self.parameter_names.get(name, ""))
         return float(held) if held is not None and held.numel() == 1 else None
+
+    def _constant(self, name: str) -> Tensor | None:
+        """A tensor that the graph holds."""
+        return self.parameter(name) if name in self.parameter_names else None
 
     def _run(self, program: Program, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         given = dict(zip(self.inputs, tensors, strict=True))

@@ -56,7 +56,8 @@ class GraphModel(nn.Module):
         self.exported = exported
         self.slots = graph.slots
         self.constants = graph.constants
-        self.graph = OnnxModule(graph.model, quantizers(graph.slots, trainable=trainable))
+        made = quantizers(graph.slots, trainable=trainable)
+        self.graph = OnnxModule(graph.model, made, decoded=graph.decoded)
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = self.exported.tensors(arguments, keywords)

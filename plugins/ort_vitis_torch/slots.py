@@ -68,11 +68,13 @@ class SlottedGraph:
     """The file in float, and its slots by key. FakeQuantize nodes carry the key of their slot as their name.
 
     ``constants`` maps the tensors that are quantized constants to the initializers that hold their float values.
+    ``decoded`` are initializers that the file holds as codes.
     """
 
     model: ModelProto
     slots: dict[str, Slot]
     constants: dict[str, str]
+    decoded: frozenset[str] = frozenset()
 
 
 def slotted(written: ModelProto, weights: Mapping[str, NDArray[np.float32]] | None = None) -> SlottedGraph:
@@ -121,7 +123,8 @@ class _Reader:
         del graph.value_info[:]
         used = {key for node in graph.node if node.domain == DOMAIN for key in [node.name]}
         self.model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-        return SlottedGraph(self.model, {key: slot for key, slot in self.slots.items() if key in used}, self.constants)
+        slots = {key: slot for key, slot in self.slots.items() if key in used}
+        return SlottedGraph(self.model, slots, self.constants, frozenset(tensor.name for tensor in self.added))
 
     def _restore_clips(self) -> None:
         listed = next((entry.value for entry in self.model.metadata_props if entry.key == CLAMPS), "{}")

@@ -71,9 +71,11 @@ def entropy(sketch: Sketch, tensor: TensorFacts) -> Range:
     The divergence looks at the shape of a histogram, not at how far values are clipped: on chains of products the
     whole range is better by up to 13 dB (tests/upstream/test_calibrators.py).
     """
-    found, whole = sketch.entropy_range(), (sketch.minimum, sketch.maximum)
-    kind = tensor.configuration.activation
-    if kind.is_integer and whole[0] != whole[1]:
+    whole, kind = (sketch.minimum, sketch.maximum), tensor.configuration.activation
+    if not kind.is_integer:  # its steps shrink with the values: clipping makes none of them finer
+        return _as_asked(whole, tensor)
+    found = sketch.entropy_range()
+    if whole[0] != whole[1]:
         codes = 2**kind.bits - 1
         found = min(found, whole, key=lambda limits: _squared_error(sketch, limits, codes))
     return _as_asked(found, tensor)
@@ -89,12 +91,10 @@ def percentile(sketch: Sketch, tensor: TensorFacts) -> Range:
 
 
 def distribution(sketch: Sketch, tensor: TensorFacts) -> Range:
-    """Integers: the extremes, as in onnxruntime. Floats of few bits: three standard deviations, within the extremes."""
-    low, high = sketch.minimum, sketch.maximum
-    if not tensor.configuration.activation.is_integer:
-        spread = 3 * sketch.deviation
-        low, high = max(sketch.mean - spread, low), min(sketch.mean + spread, high)
-    return _as_asked((low, high), tensor)
+    """The extremes. What mean and deviation say clips: it is farther from float, of floats of few bits too, whose
+    exponents span the range anyway (tests/upstream/methods.md).
+    """
+    return _as_asked((sketch.minimum, sketch.maximum), tensor)
 
 
 MIN_MAX = RangeMethod(CalibrationMethod.MinMax, "Range from the least to the greatest value.", min_max, moving_average)
@@ -103,7 +103,5 @@ ENTROPY = RangeMethod(
 )
 PERCENTILE = RangeMethod(CalibrationMethod.Percentile, "Range that holds CalibPercentile percent.", percentile)
 DISTRIBUTION = RangeMethod(
-    CalibrationMethod.Distribution,
-    "The whole range for integers, three standard deviations for floats of few bits.",
-    distribution,
+    CalibrationMethod.Distribution, "The whole range, as onnxruntime's for integers; of floats too.", distribution
 )

@@ -1,6 +1,7 @@
 """Where quantized operators are written, onnxruntime marks other nodes than where pairs are.
 
-Pad, GlobalAveragePool, ArgMax        only behind codes: alone they gain nothing
+Pad, GlobalAveragePool, ArgMax        only behind codes: alone they gain nothing; a pad value that is computed takes
+                                      the codes of what it pads
 AveragePool                           also at the start: its kernel on codes is the faster one; means have a scale of
                                       their own, for they span less than what they are of
 Sum, Min, Max                         never: no operator computes them on codes
@@ -36,6 +37,14 @@ class Unmarked(QDQOperatorBase):  # type: ignore[misc]
         return
 
 
+class ComputedPad(QDQOperatorBase):  # type: ignore[misc]
+    """A Pad whose value is none of its activations."""
+
+    def quantize(self) -> None:
+        self.quantizer.quantize_activation_tensor(self.node.input[0])
+        self.quantizer.quantize_activation_tensor(self.node.output[0])
+
+
 class QLinearMarker(Marker):
     """Marks what onnxruntime's registry of quantized operators quantizes."""
 
@@ -47,12 +56,17 @@ class QLinearMarker(Marker):
         is_float_alone = node.op_type in FLOAT_ALONE or (node.op_type in CLAMPS and is_symmetric)
         if is_float_alone and not self._has_device():
             return Unmarked(self, node)
+        if node.op_type == "Pad" and self._computes_value(node):
+            return ComputedPad(self, node)
         handler = super().handler(node)
         if node.op_type not in ANYWHERE:
             return handler
         if not has_codes:
             self.quantize_activation_tensor(node.input[0])
         return QDQOperatorBase(self, node) if isinstance(handler, QDQDirect8BitOp) else handler
+
+    def _computes_value(self, node: NodeProto) -> bool:
+        return len(node.input) > 2 and bool(node.input[2]) and self.graph.array(node.input[2]) is None
 
     def _has_device(self) -> bool:
         targets = map(self.settings.catalog.target, self.settings.lineage)

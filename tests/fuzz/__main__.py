@@ -22,6 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--attacks", type=int, metavar="N", help="up to the N-th of each family, no time limit")
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
     parser.add_argument("--every-value", action="store_true", help="every option with every value once, no time limit")
     parser.add_argument("--only", choices=sorted(FAMILIES), action="append", help="families (default: all)")
@@ -31,10 +32,12 @@ def main() -> int:
     if arguments.again is not None:
         main_of(families[0], arguments.seed, arguments.again)
         return 0
+    seconds, most = 60 * arguments.minutes, None
     if arguments.every_value:
-        found = campaign(math.inf, arguments.seed, ["options"], arguments.first, pairs())
-    else:
-        found = campaign(60 * arguments.minutes, arguments.seed, families, arguments.first)
+        seconds, families, most = math.inf, ["options"], pairs()
+    elif arguments.attacks:
+        seconds, most = math.inf, arguments.attacks
+    found = campaign(seconds, arguments.seed, families, arguments.first, most)
     kinds = Counter(text.strip().splitlines()[-1][:160] for _, _, text in found.wrong)
     for family, number, text in found.wrong:
         print(f"--- {family} {number}: {text}\n")

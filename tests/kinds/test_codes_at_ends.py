@@ -7,13 +7,25 @@ import warnings
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
+from onnxruntime.quantization import QuantFormat, QuantType
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.pipeline.validation import AlreadyQuantizedWarning, is_quantized
 
-from .checks import CONFIGURATIONS, Build, decibels, model, quantized, samples, weights, with_configurations
+from .checks import (
+    CONFIGURATIONS,
+    Build,
+    constants_of,
+    decibels,
+    model,
+    nodes,
+    quantized,
+    samples,
+    weights,
+    with_configurations,
+)
 from .test_stored_weights import codes
 
 CONV = "c = Conv<pads = [1, 1, 1, 1]>(d, w, b) r = Relu(c) "
@@ -65,6 +77,26 @@ def test_what_lies_between_is_quantized(case: str, configuration: str) -> None:
         warnings.simplefilter("error", AlreadyQuantizedWarning)
         result = quantize_static(source, None, images(source), **CONFIGURATIONS[configuration])
     assert result.report.quantized
+    assert decibels(source, result.model, images(source)) > 20
+
+
+BYTES = tuple(case for case in ENDS if case.startswith("a camera"))
+
+
+@pytest.mark.parametrize("case", BYTES)
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
+def test_bytes_are_multiplied_as_they_come(case: str, form: QuantFormat) -> None:
+    source = ENDS[case]()
+    result = quantized(source, images(source), quant_format=form, activation_type=QuantType.QUInt8)
+    stored = {each.name: each.data_type for each in result.model.graph.initializer}
+    assert stored["b_quantized"] == TensorProto.INT32
+    scale = constants_of(result)["w_scale"] * STEP["s"]
+    if form is QuantFormat.QDQ:
+        assert constants_of(result)["b_quantized_scale"] == pytest.approx(scale)
+    else:
+        first = nodes(result, "QLinearConv")[0]
+        assert first.input[0] == ("x" if "last" not in case else "m")
+        assert not nodes(result, "QuantizeLinear", "Conv")
     assert decibels(source, result.model, images(source)) > 20
 
 

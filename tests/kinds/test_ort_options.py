@@ -15,6 +15,7 @@ from onnxruntime.quantization import quantize_static as upstream
 
 from ort_vitis_plugin import PowerOfTwoMethod
 from ort_vitis_plugin.errors import OptionError, UnsupportedError
+from ort_vitis_plugin.options.options import OptionWarning
 
 from .checks import U8S8, assert_close, constants_of, model, nodes, quantized, samples, weights
 
@@ -149,6 +150,14 @@ def test_blocks_raise_the_opset_and_leave_other_weights_as_they_are() -> None:
     assert result.model.opset_import[0].version == 21
     assert constants_of(result)["w_scale"].shape == (4, 5)
     assert any("has no blocks" in note for note in result.report.notes)
+    assert_close(proto, result, 25.0)
+
+
+def test_where_nothing_has_blocks_the_call_says_so() -> None:
+    """onnxruntime refuses a model with a filter in it; here its matrices have blocks, and without one this is said."""
+    proto = model("t (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) { y = Conv(x, k) }", {"k": weights(1, 4, 3, 3, 3)})
+    with pytest.warns(OptionWarning, match="BlockSize has no effect because no weight takes blocks"):
+        result = quantized(proto, extra_options={"BlockSize": 16})
     assert_close(proto, result, 25.0)
 
 

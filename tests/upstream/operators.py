@@ -69,6 +69,7 @@ OPERATORS: dict[str, tuple[str, str, str]] = {
     "Pad with zeros": (IMAGE, "float[1, 4, 10, 10] y", f"{CONV} y = Pad(h, pads)"),
     "Pad with a value": (IMAGE, "float[1, 4, 10, 10] y", f"{CONV} y = Pad(h, pads, half)"),
     "Pad with a value that is not named": (IMAGE, "float[1, 4, 10, 10] y", f'{CONV} y = Pad(h, pads, , axes4)'),
+    "Pad with what is fed": (f"{IMAGE}, float[1] fill", "float[1, 4, 10, 10] y", f"{CONV} y = Pad(h, pads, fill)"),
     "Pad at the input": (IMAGE, "float[1, 4, 8, 8] y", "h = Pad(x, pads, half) y = Conv(h, w, b)"),
     "Pad alone": (IMAGE, "float[1, 4, 10, 10] y", "y = Pad(x, pads)"),
     "Relu": (ROWS, "float[4, 8] y", "h = Gemm(x, m, v) y = Relu(h)"),

@@ -168,6 +168,17 @@ def test_halves(name: str, arguments: Arguments) -> None:
     assert found.is_as_near, found.decibels
 
 
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
+@pytest.mark.parametrize("name", ["Add", "Gemm", "MatMul", "Conv and Relu"])
+def test_unsigned_weights_beside_signed_activations_are_no_error(name: str, form: QuantFormat) -> None:
+    """onnxruntime's code refuses the two together; no kernel on codes takes them, the float operator does."""
+    kinds = {"activation_type": QuantType.QInt8, "weight_type": QuantType.QUInt8}
+    proto = source(name)
+    with pytest.raises(ValueError, match="weight_type"):
+        theirs(proto, quant_format=form, **kinds)
+    assert decibels(proto, ours(proto, quant_format=form, **kinds), samples(proto)) > FAITHFUL
+
+
 @pytest.mark.parametrize("name", ["Gemm", "MatMul", "MaxPool"])
 def test_floats_of_eight_bits(name: str) -> None:
     kind = {"activation_type": QuantType.QFLOAT8E4M3FN, "weight_type": QuantType.QFLOAT8E4M3FN}
@@ -326,6 +337,26 @@ def test_bodies(subgraphs: bool, arguments: Arguments) -> None:
     (split,) = nodes(right, "If")
     found = {node.op_type for entry in split.attribute for node in entry.g.node}
     assert ("DequantizeLinear" in found) is subgraphs
+
+
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
+@pytest.mark.parametrize("method", CalibrationMethod.__members__)
+def test_methods_beside_bodies(method: str, form: QuantFormat) -> None:
+    """Three of the four end in an error there, and so do quantized operators inside of bodies."""
+    feeds = [{**feed, "c": np.array(at % 2 == 0)} for at, feed in enumerate(samples(branches(), 4))]
+    for subgraphs in (False, True):
+        given = {**U8S8, "quant_format": form, "calibrate_method": CalibrationMethod[method]}
+        right = ours(branches(), feeds, **given, extra_options={"EnableSubgraph": subgraphs})
+        assert decibels(branches(), right, feeds) > FAITHFUL - 5
+
+
+@pytest.mark.parametrize("attributes", ["", ", value = 10.0", ', mode = "edge"', ', mode = "reflect"'])
+def test_pads_whose_value_is_an_attribute(attributes: str) -> None:
+    """Opsets below 11; the value becomes an input, and codes."""
+    proto = model(f"t (float[3, 4] x) => (float[3, 6] y) {{ y = Pad<pads = [0, 1, 0, 1]{attributes}>(x) }}", {}, 10)
+    found = compared(proto, theirs(proto, **U8U8), ours(proto, **U8U8))
+    assert found.parameters == []
+    assert found.is_as_near, found.decibels
 
 
 def shuffled() -> ModelProto:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -89,7 +90,7 @@ def to_numpy(value: ort.OrtValue | NDArray[Any]) -> NDArray[Any]:
     shape, dtype = value.shape(), FLOATS[value.data_type()]
     if 0 in shape:
         return np.zeros(shape, dtype)
-    buffer = (ctypes.c_char * (int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)).from_address(value.data_ptr())
+    buffer = (ctypes.c_char * (math.prod(shape) * dtype.itemsize)).from_address(value.data_ptr())
     return np.frombuffer(buffer, dtype).reshape(shape)
 
 

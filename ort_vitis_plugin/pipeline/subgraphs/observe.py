@@ -19,6 +19,7 @@ from ...calibration.observe import NonFinite, Sample
 from ...custom_ops import CONTRIB_DOMAIN
 from ...errors import CalibrationError
 from ...graph import subgraphs
+from ...graph.element_types import FLOATS
 from ...sketch import Sketch
 from .names import element_types
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ...request.call import Call
 
 OP_TYPE = "VitisBodyObserver"
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+OBSERVED = FLOATS - {TensorProto.DOUBLE}
 
 _numbers = count(1)
 _open: dict[int, Sketch] = {}
@@ -130,7 +131,7 @@ class BodyWatch:
             if is_body:
                 names.update(dict.fromkeys(name for name in (*node.input, *node.output) if name))
         for name in names:
-            if types.get(name) in FLOATS and name not in self._outside:
+            if types.get(name) in OBSERVED and name not in self._outside:
                 self._observe(graph, name, types[name])
 
     def _observe(self, graph: GraphProto, name: str, kind: int) -> None:

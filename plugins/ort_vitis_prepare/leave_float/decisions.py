@@ -14,9 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto
-
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, Graph, Stage, StaysFloat, attribute, leave_float, subgraphs
+from ort_vitis_plugin.api import (
+    DEFAULT_DOMAINS,
+    FLOAT_OR_UNKNOWN,
+    Graph,
+    Stage,
+    StaysFloat,
+    attribute,
+    leave_float,
+    subgraphs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +34,6 @@ if TYPE_CHECKING:
 
 EVERY_INPUT = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Range"})
 FIRST_INPUT = frozenset({"Sign", "NonZero", "IsNaN", "IsInf", "NonMaxSuppression", "Bernoulli", "Multinomial"})
-FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16, 0})
 # Their work is worth codes, whatever their result is for.
 PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN", "Attention"})
 SIZES = frozenset({"Shape", "Size"})  # read no values
@@ -40,7 +46,7 @@ def deciding_inputs(node: NodeProto) -> Iterator[str]:
         return
     if node.op_type in EVERY_INPUT:
         yield from node.input
-    elif node.op_type in FIRST_INPUT or (node.op_type == "Cast" and attribute(node, "to") not in FLOATS):
+    elif node.op_type in FIRST_INPUT or (node.op_type == "Cast" and attribute(node, "to") not in FLOAT_OR_UNKNOWN):
         yield from node.input[:1]
     elif node.op_type in ("Resize", "Upsample"):
         yield from node.input[1:]
@@ -107,6 +113,6 @@ def float_decisions(graph: Graph, context: Context) -> StaysFloat:
     }
     return StaysFloat(
         {name: reasons[name] for name in found.nodes},
-        {name: reasons[name] for name in found.tensors if graph.element_type(name) in FLOATS},
+        {name: reasons[name] for name in found.tensors if graph.element_type(name) in FLOAT_OR_UNKNOWN},
         {node.name for node in graph if node.name in found.nodes or any(deciding_inputs(node))},
     )

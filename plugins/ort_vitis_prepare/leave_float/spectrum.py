@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Stage, StaysFloat, leave_float, square_of
+from ort_vitis_plugin.api import FLOATS, Graph, Stage, StaysFloat, leave_float, square_of
 
 from .decisions import SIZES
 
@@ -49,8 +49,7 @@ def squares(graph: Graph, node: NodeProto) -> bool:
 
 def is_signal(graph: Graph, tensor: str) -> bool:
     """Whether the tensor needs no pair to be what it is: a model input, a constant, indices."""
-    floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-    return not tensor or graph.producer(tensor) is None or graph.element_type(tensor) not in floats
+    return not tensor or graph.producer(tensor) is None or graph.element_type(tensor) not in FLOATS
 
 
 def computed_of_constants(graph: Graph, nodes: Iterable[NodeProto]) -> set[str]:

@@ -108,6 +108,11 @@ def dtype_of(element_type: int) -> torch.dtype:
     return _DTYPES[element_type]
 
 
+def element_type_of(dtype: torch.dtype) -> int:
+    """ONNX's element type for torch's type of a graph's tensor."""
+    return next(element_type for element_type, known in _DTYPES.items() if known is dtype)
+
+
 def integers(value: Any) -> list[int]:
     """A shape, a list of axes or a size as Python integers, whether an attribute or a tensor."""
     if isinstance(value, Tensor):

@@ -78,3 +78,20 @@ def test_a_pad_value_becomes_its_code() -> None:
     value = edited.array(found.inputs[2])
     assert value is not None
     assert (value.dtype, int(value)) == (np.int64, 3)
+
+
+@pytest.mark.parametrize("value", ["x", "dequantized"])
+def test_a_pad_value_that_is_computed_is_quantized_as_what_it_pads(value: str) -> None:
+    edited = Graph(graph("t (float[2] x) => (float[2] y) { y = Relu(x) }"))
+    behind = codes("v", scale=0.125) if value == "dequantized" else None
+    found = WRITERS["Pad"](Site(edited, node("Pad", "x", "p", value), [X, None, behind], [SAME]))
+    assert isinstance(found, Written)
+    made = edited.producer(found.inputs[2])
+    assert made is not None
+    assert (made.op_type, list(made.input)) == ("QuantizeLinear", [value, X.scale_name, X.zero_name])
+
+
+def test_a_pad_value_beyond_the_input_stays_float() -> None:
+    found = written(node("Pad", "x", "p", "x"), [X, None, None], Y)
+    assert isinstance(found, str)
+    assert "another scale" in found

@@ -9,6 +9,7 @@ from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.errors import OptionError
+from ort_vitis_plugin.options.options import OptionWarning
 from ort_vitis_plugin.planning.constants import _by_channel, check_channels
 from ort_vitis_plugin.testing import graph
 from tests.ort_vitis_plugin.planning.networks import MIN_MAX, SECOND, parameters, quantized
@@ -37,6 +38,7 @@ def test_of_a_channel_that_nothing_depends_on_all_elements_count_alike() -> None
     assert [None if row is None else row.tolist() for row in found] == [[1, 1], [1, 2]]
 
 
+@pytest.mark.filterwarnings("ignore:BlockSize has no effect")
 def test_matrices_have_blocks_unless_their_parameters_are_stated() -> None:
     w = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
     gemm = graph("t (float[1,8] x) => (float[1,4] y) { y = MatMul(x, w) }", 21, {"w": w})
@@ -49,7 +51,8 @@ def test_matrices_have_blocks_unless_their_parameters_are_stated() -> None:
 
 
 def test_what_is_no_matrix_has_no_blocks_and_says_so() -> None:
-    found = quantized(extra_options={"Target": "cpu", "BlockSize": 4})
+    with pytest.warns(OptionWarning, match="BlockSize has no effect"):
+        found = quantized(extra_options={"Target": "cpu", "BlockSize": 4})
     assert [note for note in found.report.notes if note.startswith("BlockSize: w2 of shape [2, 4, 1, 1]")]
     assert np.shape(parameters(found.model, "w2")[0]) == ()
 
@@ -66,6 +69,25 @@ def test_stated_parameters_follow_no_energy(stated: dict[str, object], per_chann
         for asked in ("method", "energy")
     ]
     np.testing.assert_array_equal(*scales)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "expected"),
+    [
+        (QuantType.QUInt8, {}, (1 / 255, 0)),
+        (QuantType.QUInt8, {"WeightSymmetric": True}, (2 / 255, 128)),
+        (QuantType.QInt8, {}, (1 / 127, 0)),
+        (QuantType.QInt8, {"WeightSymmetric": False}, (1 / 255, -128)),
+    ],
+)
+def test_a_stated_range_is_taken_as_it_is_unless_symmetry_is_asked_for(
+    kind: QuantType, asked: dict[str, bool], expected: tuple[float, int]
+) -> None:
+    """As in onnxruntime, whose unsigned weights are asymmetric by default."""
+    stated = {"w2": [{"rmin": np.float32(0), "rmax": np.float32(1)}]}
+    options = {"Target": "cpu", "AvoidSaturation": False, "SelfCheck": False, **asked}
+    found = quantized(stated, weight_type=kind, extra_options=options)
+    assert parameters(found.model, "w2")[:2] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("symmetric", [True, False, None])

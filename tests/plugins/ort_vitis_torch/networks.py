@@ -210,6 +210,31 @@ class Transformer(nn.Module):
         return self.fc(self.block(self.embed(x[:, 0])).mean(1))
 
 
+class Detector(nn.Module):
+    """Boxes and scores of two grids, as YOLO decodes them: centres by Sigmoid and offset, sides by Exp and stride."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.down = nn.Conv2d(1, 8, 3, 1, 1), nn.Conv2d(8, 8, 3, 2, 1)
+        self.heads = nn.ModuleList(nn.Conv2d(8, 7, 1) for _ in range(2))
+        for side in (8, 4):
+            rows, columns = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+            self.register_buffer(f"grid{side}", torch.stack([columns, rows])[None].float())
+
+    def forward(self, x: Any) -> Any:
+        fine = functional.silu(self.stem(x))
+        coarse = functional.silu(self.down(fine))
+        found = [self._decoded(head(y)) for head, y in zip(self.heads, (fine, coarse), strict=True)]
+        return torch.cat(found, 1)
+
+    def _decoded(self, y: Any) -> Any:
+        side = y.shape[-1]
+        centres, sides, scores = y.split([2, 2, 3], 1)
+        centres = (torch.sigmoid(centres) + getattr(self, f"grid{side}")) * (8 / side)
+        joined = torch.cat([centres, torch.exp(sides) * (8 / side), torch.sigmoid(scores)], 1)
+        return joined.flatten(2).transpose(1, 2)
+
+
 class TwoInputs(nn.Module):
     """A pair and a tensor; one convolution is called twice."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install ort-vitis-plugin[torch]")
@@ -31,11 +32,17 @@ OF_DATA = {
     "item": lambda _, x: x.abs().max().item(),
     "float": lambda _, x: float(x[0, 0]),
     "equal": lambda _, x: torch.equal(x, x + 1),
+    "tolist": lambda _, x: x.sum(0).tolist()[0] > 0,
+    "numpy": lambda _, x: x.detach().numpy().max() > 0,
+    "array": lambda _, x: np.asarray(x.abs()).max() > 0,
+    "index": lambda _, x: [1, 2, 3][x.argmax()],
+    "contains": lambda _, x: 1.0 in x,
 }
 OF_OTHERS = {
     "shape": lambda _, x: x.shape[0] > 1 and x.numel() > 3,
     "parameter": lambda module, _: module.factor.item() > 1,
     "constant": lambda _, __: bool(torch.ones(3).sum() > 2),
+    "lists": lambda module, _: torch.ones(3).tolist()[0] > 0 and module.factor.detach().numpy() > 1,
 }
 
 

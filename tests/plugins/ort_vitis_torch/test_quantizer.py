@@ -26,9 +26,9 @@ from ort_vitis_torch.structure import Structure, as_array  # noqa: E402
 from .networks import (  # noqa: E402
     CLASSIFIERS,
     Block,
+    Detector,
     MobileS,
     ResNetS,
-    Transformer,
     TwoInputs,
     UNet,
     accuracy,
@@ -39,7 +39,7 @@ from .networks import (  # noqa: E402
 )
 
 NPU = "AMD_AIE2_Nx4_Overlay_cfg0"
-ALL = (*CLASSIFIERS, UNet, TwoInputs)
+ALL = (*CLASSIFIERS, UNet, Detector, TwoInputs)
 
 
 def fresh(kind: type) -> Any:
@@ -109,10 +109,7 @@ def test_the_file_is_that_of_the_onnx_flow_and_torch_computes_its_numbers(
         here = flat(test.quant_model(*arguments))
     feed = dict(zip(exported.input_names, map(as_array, flat(arguments)), strict=True))
     for result, wanted in zip(here, run(written, feed), strict=True):
-        if kind is Transformer:  # engines round LayerNormalization, Softmax and Gelu apart, and a code makes it a step
-            assert (result.numpy() != wanted).mean() <= 0.1
-        else:
-            assert np.array_equal(result.numpy(), wanted)
+        assert np.array_equal(result.numpy(), wanted)
 
 
 def test_a_trained_network_keeps_its_accuracy_and_both_modes_agree_with_onnxruntime(tmp_path: Path) -> None:
@@ -131,7 +128,7 @@ def test_a_trained_network_keeps_its_accuracy_and_both_modes_agree_with_onnxrunt
     assert np.array_equal(here, run(onnx.load(path), {"x": digits().unseen.numpy()})[0])
 
 
-def test_float_scales_differ_by_one_step_on_few_outputs(tmp_path: Path) -> None:
+def test_float_scales_give_the_files_numbers_too(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     tensor = {"scale_type": "float", "symmetry": True}
     config.write_text(json.dumps({"target_device": "CPU", "overall_quantize_config": {**tensor, "method": "maxmin"}}))
@@ -144,9 +141,7 @@ def test_float_scales_differ_by_one_step_on_few_outputs(tmp_path: Path) -> None:
     there = run(onnx.load(test.export_onnx_model()), {"x": digits().unseen.numpy()})[0]
     with torch.no_grad():
         here = test.quant_model(digits().unseen).numpy()
-    step = np.diff(np.unique(there)).min()
-    assert np.abs(here - there).max() <= step * 1.001
-    assert (here != there).mean() <= 0.002
+    assert np.array_equal(here, there)
 
 
 @pytest.mark.parametrize(("bits", "least"), [(4, 80.0), (3, 60.0)])
