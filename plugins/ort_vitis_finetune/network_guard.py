@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from .samples import Split
     from .walk import Opener
 
-# Where the whole is no better than nothing, so many shorter beginnings are tried, each halving what is in doubt. Each
-# costs as much as judging the whole.
-TRIES = 2
+# Where the whole is no better than nothing, so many shorter beginnings are tried, each halving what is in doubt.
+TRIES = 3
 UNDONE = "undone: the network became worse"
 
 _log = logging.getLogger(__name__)
