@@ -11,6 +11,7 @@ import numpy as np
 
 from ..custom_ops.qdq_nodes import is_dequantize
 from ..data_readers import RandomDataReader, Samples
+from ..data_readers.spread import picked, spread
 from ..graph import Graph
 from ..measure.layer_errors import layer_errors
 from ..numerics.positions import position_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BINS = 40
-MOST_SAMPLES = 16
+MOST_SAMPLES, COMPARED, DRAWN = 16, 6, 4  # samples that are read; of these, for errors of layers, for distributions
 
 
 def report_data(
@@ -41,7 +42,7 @@ def report_data(
     """Plain data after ``report/report.schema.json``: the report, layers, distributions, the graph in order, trials.
 
     ``configuration`` holds the keyword arguments that made the result; ``data`` is what calibrated it, of which the
-    first 16 samples are run again. ``trials`` are rows of ``tune``.
+    first 16 samples tell errors of layers (6 of them) and distributions (4). ``trials`` are rows of ``tune``.
 
     Raises:
         ModelError: the result is not made from this model.
@@ -51,8 +52,8 @@ def report_data(
     samples.rewind()
     feeds = list(islice(samples, MOST_SAMPLES))
     reference = prepared(source, **configuration)
-    errors = layer_errors(reference, result.model, feeds, weights=True)
-    sketches = calibrate(source, feeds, **configuration).sketches
+    errors = layer_errors(reference, result.model, picked(feeds, spread(len(feeds), COMPARED)), weights=True)
+    sketches = calibrate(source, picked(feeds, spread(len(feeds), DRAWN)), **configuration).sketches
     order = Graph(reference, copy=False)
     ranges = _ranges(Graph(result.model, copy=False))
     return {

@@ -9,6 +9,7 @@ of its operator.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..plugin.op_functions import with_definitions
 from .answers import loaded
-from .weight_errors import WeightedOutput, attach_layers, attach_rounded, rounded_constants
+from .weight_errors import WeightedOutput, attach_layers, attach_rounded, known_by_others, rounded_constants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -73,30 +74,57 @@ class _Sums:
     alone: float = 0.0
     clipped: float = 0.0
     count: int = 0
-    moments: NDArray[Any] | None = None  # by channel: sum of f, of f^2, of squared errors alone
+    moments: NDArray[Any] | None = None  # by channel: sum of f, of f^2, of errors alone e, of e^2
 
     def add(self, f: NDArray[Any], q: NDArray[Any], alone: NDArray[Any]) -> None:
-        self._count_channels(f, alone)
         self.compared = True
-        finite = np.isfinite(f)
-        f, q, alone = (part[finite].astype(np.float64) for part in (f, q, alone))
-        self.signal += float(f @ f)
-        self.through += float((f - q) @ (f - q))
-        self.alone += float((f - alone) @ (f - alone))
-        if f.size:
-            beyond = (f < alone.min()) | (f > alone.max())
-            self.clipped += float(np.sum((f - alone)[beyond] ** 2))
-
-    def _count_channels(self, f: NDArray[Any], alone: NDArray[Any]) -> None:
-        rows = [np.moveaxis(np.atleast_1d(part), self.axis if f.ndim else 0, 0) for part in (f, alone)]
-        f, alone = (part.reshape(len(part), -1).astype(np.float64) for part in rows)
+        shape = _by_channel(f, self.axis)
+        is_alone = q is alone
+        f, alone = (np.asarray(part, np.float64).reshape(shape) for part in (f, alone))
+        q = alone if is_alone else np.asarray(q, np.float64).reshape(shape)
+        if not f.size:
+            return
+        squares = np.einsum("ijk,ijk->j", f, f)
+        if np.isfinite(squares).all():
+            least, most = alone.min(), alone.max()
+        else:  # what is not finite in float is left out: what is 0 adds nothing
+            finite = np.isfinite(f)
+            least, most = _limits(alone[finite])
+            f, q, alone = (np.where(finite, part, 0.0) for part in (f, q, alone))
+            squares = np.einsum("ijk,ijk->j", f, f)
         error = f - alone
-        finite = np.isfinite(f) & np.isfinite(error)
-        f, error = np.where(finite, f, 0.0), np.where(finite, error, 0.0)
-        found = np.stack([f.sum(axis=1), (f**2).sum(axis=1), (error**2).sum(axis=1)])
+        noise = np.einsum("ijk,ijk->j", error, error)
+        lost = float(noise.sum())
+        self.signal += float(squares.sum())
+        self.alone += lost
+        through = f - q
+        self.through += lost if is_alone else float(np.vdot(through, through))
+        if f.min() < least or f.max() > most:
+            beyond = error[(f < least) | (f > most)]
+            self.clipped += float(beyond @ beyond)
+        if not np.isfinite(lost):
+            error = np.where(np.isfinite(error), error, 0.0)
+            noise = np.einsum("ijk,ijk->j", error, error)
+        found = np.stack([f.sum(axis=(0, 2)), squares, error.sum(axis=(0, 2)), noise])
         if self.moments is None or self.moments.shape == found.shape:
-            self.count += f.shape[1]
+            self.count += f.shape[0] * f.shape[2]
             self.moments = found if self.moments is None else self.moments + found
+
+    def shifted(self, shift: NDArray[Any] | None, *, alone: bool) -> _Sums:
+        """What these are where q is larger by ``shift`` [channel]; ``alone``, where q is float's but for that:
+
+        sum (e - s)^2 = sum e^2 - 2 s sum e + n s^2
+        """
+        if self.moments is None or shift is None:
+            return self
+        shift = shift.reshape(-1).astype(np.float64)
+        total, squares, errors, noise = self.moments
+        if alone:
+            errors, noise = np.zeros_like(errors), np.zeros_like(noise)
+        moved = np.maximum(noise - 2 * shift * errors + self.count * shift**2, 0.0)
+        lost = float(moved.sum())
+        moments = np.stack([total, squares, errors - self.count * shift, moved])
+        return _Sums(self.axis, self.compared, self.signal, lost, lost, 0.0, self.count, moments)
 
     def sqnr(self, noise: float) -> float:
         return decibels(self.signal, noise)
@@ -104,11 +132,22 @@ class _Sums:
     def contrast(self) -> float:
         if self.moments is None:
             return self.sqnr(self.alone)
-        total, squares, noise = self.moments
+        total, squares, _, noise = self.moments
         variance = squares - total**2 / max(self.count, 1)
         says = variance > 1e-9 * squares
         lost = np.minimum(1.0, noise[says] / variance[says])
         return decibels(1.0, float(lost.mean())) if lost.size else self.sqnr(self.alone)
+
+
+def _by_channel(values: NDArray[Any], axis: int) -> tuple[int, int, int]:
+    """How an array is seen as [before, channel, behind]."""
+    shape = np.shape(values) or (1,)
+    axis = axis % len(shape) if np.ndim(values) else 0
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+def _limits(values: NDArray[Any]) -> tuple[float, float]:
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
 @dataclass
@@ -170,13 +209,13 @@ def layer_errors(
     rounded = rounded_constants(codes, constants, registers)
     probe.weighted = attach_rounded(probe.model, floats, rounded)
     if weights:
-        probe.weighted += attach_layers(probe.model, floats, rounded)
+        probe.weighted += attach_layers(probe.model, floats, rounded, probe.weighted)
     watched = codes.to_model()
     _expose(watched, probe.ends.values())
     _expose(probe.model, [each for name, tensor in probe.tensors.items() for each in (tensor, _ALONE + name)])
     _expose(probe.model, [name for each in probe.weighted for name in (each.wanted, each.found)])
     sums = _run(probe, watched, floats, samples, registers)
-    by_weights = {each.wanted: sums.pop(each.found) for each in probe.weighted if not each.constant}
+    by_weights = {each.wanted: sums.pop(each.key) for each in probe.weighted if not each.constant}
     own = _by_themselves(floats, rounded)
     sums = {tensor: total for tensor, total in (own | sums).items() if total.compared}
     if not sums:
@@ -313,10 +352,13 @@ def _run(
     left, right = loaded(probe.model, "float", libraries), loaded(watched, "quantized", libraries)
     tensors = list(probe.ends)
     names = [each for name in tensors for each in (probe.tensors[name], _ALONE + name)]
-    outputs = [name for each in probe.weighted for name in (each.wanted, each.found)]
+    axes = {each.wanted: _channel_axis(floats, each.wanted) for each in probe.weighted}
+    others = known_by_others(probe.weighted, axes)
+    run = [each for each in probe.weighted if each.key not in others]
+    outputs = [name for each in run for name in (each.wanted, each.found)]
     sums = {}
     for each in probe.weighted:
-        sums[each.constant or each.found] = _Sums(_channel_axis(floats, each.wanted))
+        sums[each.key] = _Sums(axes[each.wanted])
     for name in tensors:
         sums[name] = _Sums(_channel_axis(floats, probe.tensors[name]))
     first = True
@@ -335,10 +377,14 @@ def _run(
             f, alone, q = wanted[2 * at], wanted[2 * at + 1], found[at]
             if f.shape == q.shape:
                 sums[tensor].add(f, q, alone)
-        for at, each in enumerate(probe.weighted):
+        for at, each in enumerate(run):
             f, q = wanted[len(names) + 2 * at : len(names) + 2 * at + 2]
-            sums[each.constant or each.found].add(f, q, q)
+            q = q if each.shift is None else q + each.shift
+            sums[each.key].add(f, q, q)
         first = False
     if first:
         raise CalibrationError("there is no sample to compare on; rewind the reader, or give it data")
+    for each in probe.weighted:
+        if each.key in others:
+            sums[each.key] = sums[others[each.key]].shifted(each.shift, alone=each.found == each.wanted)
     return sums

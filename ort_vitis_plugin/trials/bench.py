@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..calibration.fingerprint import fingerprint
 from ..data_readers import CalibrationData, RandomDataReader, Samples
+from ..data_readers.spread import picked, spread
 from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for, simulated
 from ..errors import CalibrationError, QuantizationError
+from ..measure.evaluation import TOP1
 from ..measure.judge import Judge
 from ..onnx_io.load import load_model
 from ..onnx_io.sessions import register_all
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
     from .trial import Configuration
 
 MOST_SAMPLES = 256  # that trials read; the final call reads all
+MOST_JUDGES = 16  # samples of which decibels are told
 TRYING = {OPTIONS: {"SelfCheck": False}}
-REMEMBERED = 3  # results: the best, the last, and one between them
+REMEMBERED = 3  # results and prepared models: the best, the last, and one between them
 
 
 class Split(NamedTuple):
@@ -85,11 +88,15 @@ class Bench:
         self, model: ModelProto | str | Path, split: Split, metric: Metric, libraries: Iterable[str] = ()
     ) -> None:
         self.model, self.split = load_model(model), split
-        self.judge = Judge(canonical_form(self.model), split.judging, [register_all(libraries)])
+        feeds = split.judging
+        if metric != TOP1:
+            feeds = picked(feeds, spread(len(feeds), MOST_JUDGES))
+        self.judge = Judge(canonical_form(self.model), feeds, [register_all(libraries)])
         self._score = score_of(metric, self.judge, split.labels)
         self._calibrations: dict[str, Calibration] = {}
         self._reports: dict[str, Report] = {}
         self._results: dict[str, Result] = {}
+        self._references: dict[str, ModelProto] = {}
 
     def quantized(self, configuration: Configuration) -> Result:
         """What the configuration gives with ranges of the choosing samples; the last few are remembered.
@@ -162,15 +169,20 @@ class Bench:
         return max(0, len(taken) - self.switched_off(configuration, first))
 
     def reference(self, configuration: Configuration) -> ModelProto:
-        """The float model as the configuration prepares it."""
-        return prepared(self.model, **configuration)
+        """The float model as the configuration prepares it; the last few are remembered."""
+        key = key_of(configuration)
+        found = self._references.pop(key, None)
+        self._references[key] = found = prepared(self.model, **configuration) if found is None else found
+        while len(self._references) > REMEMBERED:
+            del self._references[next(iter(self._references))]
+        return found
 
     def simulated(self, configuration: Configuration) -> ModelProto:
         """The float model as the device computes it."""
         return simulated(self.model, **configuration)
 
     def _calibration(self, configuration: Configuration) -> Calibration:
-        digest = fingerprint(prepared(self.model, **configuration))
+        digest = fingerprint(self.reference(configuration))
         if digest not in self._calibrations:
             self._calibrations[digest] = calibrate(self.model, self.split.choosing, **configuration)
         return self._calibrations[digest]

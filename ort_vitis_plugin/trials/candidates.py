@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..entry.quantize_static import settings_for
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from .trial import Configuration
 
 ACTIVATIONS = ("QUInt8", "QInt8", "QInt16")
+CLE = "IncludeCLE"
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 REGIONS = 6  # at most, in the first cut
 SINGLES = 8
@@ -80,6 +80,8 @@ def rules(bench: Bench, best: Configuration) -> Iterator[Candidate]:
 def simulated_shares(bench: Bench, best: Configuration, most: int) -> Iterator[Candidate]:
     """Of the nodes that the device computes otherwise, those that take the outputs farthest off: at most so many, or
     half of them."""
+    if most < 1:
+        return
     order = restored_first(
         bench.reference(best), bench.simulated(best), bench.split.judging[:FEW], bench.judge.libraries
     )
@@ -91,18 +93,28 @@ def simulated_shares(bench: Bench, best: Configuration, most: int) -> Iterator[C
             yield Candidate(f"{count} simulated nodes float", {"nodes_to_exclude": names[:count]})
 
 
+def equalization(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Channels of like size before anything is rounded."""
+    if not _settings(best).options[CallOptions].include_cle:
+        yield Candidate(CLE, {OPTIONS: {CLE: True}})
+
+
 def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
-    """The recipe, equalization, corrections, and all of these together."""
+    """The recipe, corrections one by one, and all of these with equalization together."""
     settings = _settings(best)
     if is_plain(best):
         yield Candidate("with the recipe", {OPTIONS: {"Recipe": "auto"}})
-    keys = [] if settings.options[CallOptions].include_cle else ["IncludeCLE"]
-    for each in settings.catalog.corrections(settings.lineage):
-        if each.option is not None and not settings.options[each.option.key] and settings.switched_on(each.option):
-            keys.append(each.option.key)
-    for size in {1, len(keys)} - {0}:
-        for chosen in combinations(keys, size):
-            yield Candidate(" and ".join(chosen), {OPTIONS: dict.fromkeys(chosen, True)})
+    keys = [
+        each.option.key
+        for each in settings.catalog.corrections(settings.lineage)
+        if each.option is not None and not settings.options[each.option.key] and settings.switched_on(each.option)
+    ]
+    for key in keys:
+        yield Candidate(key, {OPTIONS: {key: True}})
+    if not settings.options[CallOptions].include_cle:
+        keys.insert(0, CLE)
+    if len(keys) > 1:
+        yield Candidate(" and ".join(keys), {OPTIONS: dict.fromkeys(keys, True)})
 
 
 def asked_corrections(best: Configuration) -> Candidate | None:
@@ -202,7 +214,7 @@ def worst_tensors(bench: Bench, best: Configuration) -> list[str]:
     """Quantized tensors, weights too and biases not, those that lose most of what they say first."""
     reference = bench.reference(best)
     errors = layer_errors(
-        reference, bench.quantized(best).model, bench.split.judging, libraries=bench.judge.libraries[1:]
+        reference, bench.quantized(best).model, bench.judge.feeds, libraries=bench.judge.libraries[1:]
     )
     graph = Graph(reference, copy=False)
     found = [each for each in errors if not is_bias(graph, each.tensor)]

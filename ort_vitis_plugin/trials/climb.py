@@ -13,6 +13,7 @@ from .candidates import (
     asked_corrections,
     corrections,
     end_nodes,
+    equalization,
     halves,
     is_plain,
     is_refused,
@@ -43,6 +44,9 @@ ROUNDS = 3
 ENOUGH = 0.5  # of the best gain in a phase: then fewer nodes off the device count more
 PLAIN = {OPTIONS: {"Recipe": "plain"}}
 ALONE = "the method alone"
+FINALISTS = 3  # that get corrections, each of which takes as long as the first trial
+MOST_KEPT = 0.5  # of the budget, for more than one of them
+CHOICES = ("nodes_to_exclude", "op_types_to_quantize")  # that say what stays float
 
 
 class Climb:
@@ -67,14 +71,26 @@ class Climb:
         self._least, self.best = keep * first.on_device, first
 
     def run(self) -> None:
-        """All phases in order, and again where a round made something better."""
+        """From the method alone where that may be, then corrections for the best few, then from the best of all."""
         self._try_plain()
+        self._rounds()
+        before = self.best
+        self._correct_finalists()
+        if self.best is not before:
+            self._rounds()
+
+    def _rounds(self) -> None:
+        """All phases in order, and again where a round made something better."""
         for _ in range(ROUNDS):
             before = self.best
             self._climb(rules)
-            self._climb(steps)
-            self._climb(self._simulated, again=False)
-            for phase in (corrections, products, ranges, end_nodes, single_op_types):
+            for phase in (steps, self._simulated):
+                self._climb(phase, again=False)
+            for phase in (equalization, products, ranges):
+                self._climb(phase)
+            if not self.limit.kept:
+                self._climb(corrections)
+            for phase in (end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)
@@ -83,7 +99,7 @@ class Climb:
 
     def _try_plain(self) -> None:
         """Climb from what the method alone gives, where corrections changed it: one takes longer than all the rest of a
-        trial, so they are tried again on the best alone, for which time is kept."""
+        trial, so they are tried again on the best few, for which time is kept."""
         assert self.best is not None
         first = self.best
         if self.is_over or is_plain(first.configuration):
@@ -91,19 +107,37 @@ class Climb:
         row = self._attempt(ALONE, changed_keywords(first.configuration, PLAIN))
         if row is not None and row.score not in (None, first.score) and row.on_device >= self._least:
             self.best = row
-            self.limit.kept = first.seconds
+            self.limit.kept = max(first.seconds, min(FINALISTS * first.seconds, MOST_KEPT * self.limit.seconds))
 
-    def conclude(self) -> None:
-        """The best is what it is with the corrections of the first configuration, or without, or that configuration."""
+    def _correct_finalists(self) -> None:
+        """Where corrections were left for the end, the best few get them. The best of all is what the search leaves:
+        without them, with them, or the first configuration."""
         first, best = self.rows[0], self.best
         if best is None or not is_plain(best.configuration) or is_plain(first.configuration):
             return
         self.limit.kept = 0.0
-        corrected = asked_corrections(best.configuration)
-        if best.what != ALONE and corrected is not None:
-            self._take_best(self._try_all([corrected]))
+        for finalist in [] if self.reaches(best) else self._finalists():
+            corrected = asked_corrections(finalist.configuration)
+            if corrected is not None and not self.is_over:
+                row = self._attempt(
+                    f"{finalist.what}, {corrected.what}", changed_keywords(finalist.configuration, corrected.change)
+                )
+                self._take_best([] if row is None else [row])
         if not self.reaches(self.best) and _score(first) > _score(self.best):
             self.best = first
+
+    def _finalists(self) -> list[Trial]:
+        """Changes that gain at least half as much as the best does, the best first, one of those that leave the same
+        nodes float: what is a little better before corrections need not be so after them."""
+        alone = next(_score(row) for row in self.rows if row.what == ALONE)
+        least = alone + ENOUGH * (_score(self.best) - alone)
+        found: dict[tuple[tuple[str, ...], ...], Trial] = {}
+        for row in sorted(self.rows, key=_score, reverse=True):
+            near = _score(row) >= least and row.on_device >= self._least
+            if near and row.what != ALONE and is_plain(row.configuration):
+                float_nodes = (_listed(row.configuration.get(key)) for key in CHOICES)
+                found.setdefault(tuple(map(tuple, float_nodes)), row)
+        return list(found.values())[:FINALISTS]
 
     def _simulated(self, bench: Bench, configuration: Configuration) -> Iterator[Candidate]:
         assert self.best is not None

@@ -137,7 +137,6 @@ def tune(
             search.raise_types(kinds)
         else:
             search.run()
-            search.conclude()
     except KeyboardInterrupt:
         if search.best is None:
             raise

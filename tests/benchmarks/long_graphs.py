@@ -53,7 +53,8 @@ class OneSample(CalibrationDataReader):  # type: ignore[misc]
 class Writer:
     """Nodes and constants of a graph under construction. No layer amplifies: biases keep the signal alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int = CHANNELS, side: int = SIDE, kernel: int = 1) -> None:
+        self.channels, self.side, self.kernel = channels, side, kernel
         self.random = np.random.default_rng(0)
         self.nodes: list[NodeProto] = []
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
@@ -62,15 +63,20 @@ class Writer:
         self.nodes.append(helper.make_node(op_type, inputs, [output], f"{op_type}_{output}", **attributes))
         return output
 
-    def conv(self, tensor: str, output: str, weight: str, inputs: int = CHANNELS) -> str:
+    def conv(self, tensor: str, output: str, weight: str, times: int = 1) -> str:
+        """Turns what ``times`` tensors of the network's width hold, at each position."""
         if weight not in self.constants:
-            turn = np.linalg.qr(self.random.standard_normal((inputs, inputs)))[0][:CHANNELS]
-            self.constants[weight] = turn.reshape(CHANNELS, inputs, 1, 1).astype(np.float32)
-            self.constants[f"{weight}_b"] = (self.random.standard_normal(CHANNELS) * 0.1).astype(np.float32)
-        return self.node("Conv", [tensor, weight, f"{weight}_b"], output)
+            inputs, middle = times * self.channels, self.kernel // 2
+            turn = np.linalg.qr(self.random.standard_normal((inputs, inputs)))[0][: self.channels]
+            filters = np.zeros((self.channels, inputs, self.kernel, self.kernel), np.float32)
+            filters[:, :, middle, middle] = turn
+            self.constants[weight] = filters
+            self.constants[f"{weight}_b"] = (self.random.standard_normal(self.channels) * 0.1).astype(np.float32)
+        pads = {"pads": [self.kernel // 2] * 4} if self.kernel > 1 else {}
+        return self.node("Conv", [tensor, weight, f"{weight}_b"], output, **pads)
 
     def model(self, output: str, *inputs: Any) -> ModelProto:
-        image = [1, CHANNELS, SIDE, SIDE]
+        image = [1, self.channels, self.side, self.side]
         graph = helper.make_graph(
             self.nodes,
             "graph",
@@ -81,9 +87,9 @@ class Writer:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def chain(nodes: int) -> ModelProto:
-    """Conv+Relu pairs, one behind the other."""
-    writer, tensor = Writer(), "x"
+def chain(nodes: int, **size: int) -> ModelProto:
+    """Conv+Relu pairs, one behind the other; ``size`` as Writer takes it."""
+    writer, tensor = Writer(**size), "x"
     for number in range(nodes // 2):
         tensor = writer.node("Relu", [writer.conv(tensor, f"c{number}", f"w{number}")], f"r{number}")
     return writer.model(tensor)
@@ -106,7 +112,7 @@ def branches(nodes: int) -> ModelProto:
         second = writer.conv(first, f"b{number}", f"wb{shared}")
         added = writer.node("Relu", [writer.node("Add", [second, tensor], f"s{number}")], f"rs{number}")
         both = writer.node("Concat", [added, first], f"cat{number}", axis=1)
-        back = writer.conv(both, f"d{number}", f"wd{number}", 2 * CHANNELS)
+        back = writer.conv(both, f"d{number}", f"wd{number}", 2)
         if number % BODIES:
             tensor = writer.node("Mul", [back, "half"], f"m{number}")
             continue

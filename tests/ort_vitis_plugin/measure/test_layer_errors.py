@@ -24,7 +24,7 @@ from ort_vitis_plugin.data_readers import Feed
 from ort_vitis_plugin.entry.quantize_static import prepared
 from ort_vitis_plugin.errors import CalibrationError, ModelError
 from ort_vitis_plugin.measure.evaluate import compare
-from ort_vitis_plugin.measure.layer_errors import LayerError, layer_errors
+from ort_vitis_plugin.measure.layer_errors import LayerError, _Sums, layer_errors
 from ort_vitis_plugin.onnx_io.load import load_model
 from ort_vitis_plugin.testing import graph
 from tests.models import networks
@@ -282,3 +282,28 @@ def test_operators_on_codes_round_as_their_pairs_would() -> None:
     assert activations
     for name in activations:
         assert found[QuantFormat.QOperator][name] == pytest.approx(found[QuantFormat.QDQ][name], abs=1.0)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_a_bias_adds_follows_from_sums_by_channel(alone: bool) -> None:
+    rng = np.random.default_rng(4)
+    f, q = (rng.normal(size=(2, 3, 4, 4)).astype(np.float32) for _ in range(2))
+    shift = np.float32([0.5, -0.25, 2.0])
+    base, wanted = _Sums(1), _Sums(1)
+    moved = (f if alone else q) + shift.reshape(3, 1, 1)
+    for part in range(2):
+        base.add(f[part : part + 1], q[part : part + 1], q[part : part + 1])
+        wanted.add(f[part : part + 1], moved[part : part + 1], moved[part : part + 1])
+    found = base.shifted(shift, alone=alone)
+    np.testing.assert_allclose(found.moments, wanted.moments, rtol=1e-5)
+    np.testing.assert_allclose((found.signal, found.alone), (wanted.signal, wanted.alone), rtol=1e-5)
+    assert found.contrast() == pytest.approx(wanted.contrast(), rel=1e-5)
+
+
+def test_what_is_not_finite_in_float_is_left_out() -> None:
+    f = np.float32([[1.0, np.inf, 2.0], [np.nan, 3.0, 4.0]])
+    q = np.float32([[1.5, 7.0, 2.0], [9.0, 3.0, 3.0]])
+    sums = _Sums(-1)
+    sums.add(f, q, q)
+    assert (sums.signal, sums.through, sums.alone, sums.clipped) == (30.0, 1.25, 1.25, 1.25)
+    assert not np.isnan(sums.contrast())

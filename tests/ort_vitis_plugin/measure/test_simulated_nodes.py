@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import ModelProto
 
 from ort_vitis_plugin.entry.quantize_static import prepared, simulated
+from ort_vitis_plugin.measure import simulated_nodes as module
 from ort_vitis_plugin.measure.simulated_nodes import restored_first, simulated_nodes, switched
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from ort_vitis_plugin.testing import graph
@@ -67,3 +69,11 @@ def test_the_node_whose_error_adds_most_comes_first() -> None:
 
 def test_a_network_that_simulates_nothing_has_none() -> None:
     assert restored_first(both()[0], both()[0], feeds()) == []
+
+
+def test_of_many_nodes_neighbours_are_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = simulated_nodes(*both())
+    monkeypatch.setattr(module, "MOST_RUNS", 2)
+    order = restored_first(*both(), feeds())
+    assert order in (names, names[2:] + names[:2])
+    assert len(names) == 4

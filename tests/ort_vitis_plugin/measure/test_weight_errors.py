@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import ModelProto, TensorProto, helper
 
 from ort_vitis_plugin.graph import Graph
@@ -16,8 +17,9 @@ W, B = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32), np.float
 X = np.random.default_rng(1).normal(size=(2, 4)).astype(np.float32)
 
 
-def floats() -> ModelProto:
-    return graph("t (float[2, 4] x) => (float[2, 3] y) { [g] y = Gemm(x, w, b) }", constants={"w": W, "b": B})
+def floats(attributes: str = "") -> ModelProto:
+    text = f"t (float[2, 4] x) => (float[2, 3] y) {{ [g] y = Gemm{attributes}(x, w, b) }}"
+    return graph(text, constants={"w": W, "b": B})
 
 
 def fetched(model: ModelProto, *names: str) -> dict[str, Any]:
@@ -25,19 +27,43 @@ def fetched(model: ModelProto, *names: str) -> dict[str, Any]:
     return run_model(model, {"x": X})
 
 
-def test_a_copy_for_each_constant_and_one_for_all() -> None:
-    rounded = {"w": np.rint(W), "b": np.rint(B)}
-    model = floats()
-    by_weight, by_bias = attach_rounded(model, Graph(floats()), rounded)
-    (whole,) = attach_layers(model, Graph(floats()), rounded)
+@pytest.mark.parametrize(("attributes", "beta"), [("", 1.0), ("<beta = 0.5>", 0.5)])
+def test_a_copy_for_the_weight_and_the_bias_adds_the_same_everywhere(attributes: str, beta: float) -> None:
+    rounded = {"w": np.rint(W), "b": np.rint(B + 1)}
+    model, known = floats(attributes), Graph(floats(attributes))
+    by_weight, by_bias = copies = attach_rounded(model, known, rounded)
+    (whole,) = attach_layers(model, known, rounded, copies)
     assert (by_weight.constant, by_bias.constant, whole.constant) == ("w", "b", "")
     assert {each.wanted for each in (by_weight, by_bias, whole)} == {"y"}
-    found = fetched(model, by_weight.found, by_bias.found, whole.found)
-    np.testing.assert_allclose(found["y"], X @ W + B, rtol=1e-5)
-    np.testing.assert_allclose(found[by_weight.found], X @ np.rint(W) + B, rtol=1e-5)
-    np.testing.assert_allclose(found[by_bias.found], X @ W + np.rint(B), rtol=1e-5)
-    np.testing.assert_allclose(found[whole.found], X @ np.rint(W) + np.rint(B), rtol=1e-5)
+    assert len(model.graph.node) == 2
     assert whole.found.startswith(PREFIX)
+    found = fetched(model, by_weight.found)
+    for each, wanted in (
+        (by_weight, X @ rounded["w"] + beta * B),
+        (by_bias, X @ W + beta * rounded["b"]),
+        (whole, X @ rounded["w"] + beta * rounded["b"]),
+    ):
+        shift = 0 if each.shift is None else each.shift
+        np.testing.assert_allclose(found[each.found] + shift, wanted, rtol=1e-5)
+
+
+def test_channels_of_a_convolution_are_shifted() -> None:
+    rng = np.random.default_rng(2)
+    w, b = rng.normal(size=(2, 3, 1, 1)).astype(np.float32), np.float32([0.4, 0.6])
+    text = "t (float[1, 3, 2, 2] x) => (float[1, 2, 2, 2] y) { [c] y = Conv(x, w, b) }"
+    model = graph(text, constants={"w": w, "b": b})
+    (by_bias,) = attach_rounded(model, Graph(model), {"b": np.rint(b)})
+    assert by_bias.shift is not None
+    np.testing.assert_allclose(by_bias.shift, (np.rint(b) - b).reshape(2, 1, 1))
+    (whole,) = attach_layers(model, Graph(model), {"b": np.rint(b)}, [by_bias])
+    assert (whole.shift, whole.found.startswith(PREFIX)) == (None, True)
+
+
+def test_a_layer_without_bias_is_its_weight_s_copy() -> None:
+    text = "t (float[2, 4] x) => (float[2, 3] y) { [m] y = MatMul(x, w) }"
+    model = graph(text, constants={"w": W})
+    copies = attach_rounded(model, Graph(model), {"w": np.rint(W)})
+    assert [each.found for each in attach_layers(model, Graph(model), {"w": np.rint(W)}, copies)] == [copies[0].found]
 
 
 def test_constants_of_another_shape_are_left_out() -> None:

@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import html
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +18,7 @@ from ort_vitis_plugin.report.page import blocks, distribution_path, error_lines,
 from tests.ort_vitis_plugin.entry.test_report_data import data
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = os.environ.get("AXE_CORE")  # axe.min.js of npm's axe-core
 
 
 @cache
@@ -56,6 +60,8 @@ def test_the_page_can_be_read_by_ear_and_used_by_keyboard() -> None:
     assert all("scope=" in cell for cell in headings)
     ids = re.findall(r'\bid="([^"]*)"', text)
     assert len(ids) == len(set(ids))
+    names = [*re.findall('<h2 id="[^"]*">([^<]*)', text), *re.findall('role="region" aria-label="([^"]*)"', text)]
+    assert len(names) == len(set(names))
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(ids)
     tables = re.findall(r'<table class="sortable">.*?</thead>', text, re.DOTALL)
     assert tables
@@ -128,3 +134,32 @@ def test_a_browser_sorts_follows_links_and_draws(tmp_path: Path) -> None:
         timeout=60,
     )
     assert shot.stat().st_size > 1000
+
+
+JUDGED = """<script>%s</script><script>
+axe.run().then(found => {
+  const told = found.violations.map(each => [each.id, each.nodes.map(node => node.html)]);
+  document.body.dataset.violations = JSON.stringify([found.passes.length, told]);
+});
+</script></body>"""
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None or AXE is None, reason="chromium is not installed, or AXE_CORE names no axe.min.js"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_object_to(tmp_path: Path, scheme: str) -> None:
+    file = tmp_path / "page.html"
+    judge = Path(str(AXE)).read_text(encoding="utf-8")
+    file.write_text(drawn().replace("</body>", JUDGED % judge), encoding="utf-8")
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    if scheme == "dark":
+        command.append("--blink-settings=preferredColorScheme=0")
+    found = subprocess.run(
+        [*command, "--dump-dom", file.as_uri()], capture_output=True, text=True, check=True, timeout=120
+    )
+    told = re.search('data-violations="([^"]*)"', found.stdout)
+    assert told
+    passed, violations = json.loads(html.unescape(told[1]))
+    assert passed > 10
+    assert violations == []

@@ -12,6 +12,7 @@ from ort_vitis_plugin.trials.bench import Bench, split_of
 from ort_vitis_plugin.trials.budget import Budget
 from ort_vitis_plugin.trials.candidates import Candidate
 from ort_vitis_plugin.trials.climb import Climb
+from ort_vitis_plugin.trials.trial import Trial
 from ort_vitis_plugin.trials.trial_file import TrialFile
 from tests.ort_vitis_plugin.trials.test_tune import detector, feeds
 
@@ -36,3 +37,44 @@ def test_three_simulated_nodes_or_three_left_float_are_as_many() -> None:
     assert tried(0.0) == ["simulation", "three", "one", "bias"]
     assert tried(0.8) == ["one", "bias"]
     assert tried(1.0) == ["bias"]
+
+
+def row(what: str, score: float, on_device: int = 10, **more: Any) -> Trial:
+    return Trial(what, {**NPU, **more}, score, on_device=on_device)
+
+
+def test_corrections_go_to_the_best_few_that_leave_other_nodes_float() -> None:
+    few, many, method = {"nodes_to_exclude": ["s0"]}, {"nodes_to_exclude": ["s0", "s1"]}, {"calibrate_method": "MinMax"}
+    search = Climb(None, TrialFile(None, {}), Budget(120), 0.1, None)  # type: ignore[arg-type]
+    search._least = 8.0
+    corrected = {OPTIONS: {**NPU[OPTIONS], "Recipe": "auto"}}
+    best = row("few", 12.0, **few)
+    search.rows = [
+        row("as asked for", 12.5, **corrected),
+        row("the method alone", 10.0),
+        row("weak", 10.9, **method),
+        row("many", 11.2, **many),
+        best,
+        row("few, another method", 11.9, **few, **method),
+        row("too far off the device", 20.0, 7, op_types_to_quantize=["MatMul"]),
+    ]
+    search.best = best
+    assert [each.what for each in search._finalists()] == ["few", "many"]
+
+
+def test_what_is_left_of_the_budget_goes_on_from_the_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scored(self: Bench, what: str, configuration: Any, first: Trial | None = None) -> Trial:
+        options, left = configuration[OPTIONS], configuration.get("nodes_to_exclude") or []
+        corrects = bool(options.get("BiasCorrection")) or options.get("Recipe") == "auto"
+        score = 10.0 + 2 * corrects + 3 * ("sg" in left) + 5 * (corrects and "s0" in left)
+        return Trial(what, configuration, score, on_device=10 - len(left), seconds=0.01)
+
+    asked: dict[str, Any] = {OPTIONS: {"Preset": "ipu_cnn"}}
+    monkeypatch.setattr(Bench, "tried", scored)
+    bench = Bench(detector(), split_of(feeds(4), detector()), "sqnr")
+    search = Climb(bench, TrialFile(None, {}), Budget(120), 0.1, None)
+    search.begin(asked, 0.5)
+    search.run()
+    assert search.best is not None
+    assert search.best.score == 20.0
+    assert "the method alone" in [each.what for each in search.rows]

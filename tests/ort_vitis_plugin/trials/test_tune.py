@@ -17,6 +17,7 @@ from ort_vitis_plugin import load_config, quantize_static
 from ort_vitis_plugin.errors import CalibrationError, OutputError, QuantizationError
 from ort_vitis_plugin.testing import graph
 from ort_vitis_plugin.trials.bench import Bench
+from ort_vitis_plugin.trials.budget import Budget
 from ort_vitis_plugin.trials.trial import Trial
 from ort_vitis_plugin.trials.tune import Tuned, tune
 
@@ -123,11 +124,16 @@ def test_a_search_that_was_broken_off_keeps_the_best_and_goes_on(
 def test_where_corrections_helped_and_no_time_is_left_the_first_configuration_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    done = 0
+
     def takes_long(self: Bench, what: str, configuration: Any, first: Trial | None = None) -> Trial:
+        nonlocal done
+        done += 1
         corrects = configuration["extra_options"].get("Recipe") != "plain"
-        return Trial(what, configuration, 2.0 if corrects else 1.0, on_device=5, seconds=1e6)
+        return Trial(what, configuration, 2.0 if corrects else 1.0, on_device=5, seconds=35.0)
 
     monkeypatch.setattr(Bench, "tried", takes_long)
+    monkeypatch.setattr(Budget, "spent", property(lambda self: 35.0 * done))
     tuned = tune(detector(), feeds(4), budget="1m")
     assert [row.what for row in tuned.trials] == ["as asked for", "the method alone"]
     assert tuned.best.what == "as asked for"
