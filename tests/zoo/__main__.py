@@ -99,7 +99,7 @@ def measure(zoo: ModuleType, name: str, arguments: argparse.Namespace) -> Entry:
     entry: Entry = {"float": case.evaluate(open_session(onnx.load(case.path)))}
     print(f"{name}: float {entry['float']:.4f}", flush=True)
     keep = arguments.keep
-    for key, options in configurations.of(name, onnx.load(case.path)).items():
+    for key, options in configurations.of(name, onnx.load(case.path), finetuned=arguments.finetuned).items():
         if arguments.only and key not in arguments.only:
             continue
         path = keep / f"{name}.{key.replace(', ', '_').replace(' ', '_')}.onnx" if keep else None
@@ -118,6 +118,7 @@ def main() -> int:
     parser.add_argument("--zoo", type=Path, help="the zoo's Python file; without it only the table is printed")
     parser.add_argument("--json", type=Path, help="file of the numbers: extended by this run")
     parser.add_argument("--only", action="append", help="run only this configuration (may be repeated)")
+    parser.add_argument("--finetuned", action="store_true", help="run the fine-tuned configurations of CNNs too")
     parser.add_argument("--plain", action="store_true", help="run onnxruntime's own quantize_static too")
     parser.add_argument("--peer", type=Path, help="JSON of scores of other tools: {network: {tool: {score: ...}}}")
     parser.add_argument("--keep", type=Path, help="folder for the quantized models")

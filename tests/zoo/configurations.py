@@ -45,6 +45,12 @@ CPU: dict[str, Any] = {
 CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
 CPU_CORRECTED: dict[str, Any] = {**CPU_PER_CHANNEL, "extra_options": {"Target": "cpu", "BiasCorrection": True}}
 
+# Those that cost most, each beside the one that does without: run where --finetuned asks for them.
+FINETUNED: dict[str, dict[str, Any]] = {
+    "NPU, fine-tuned": {"extra_options": {"Preset": "XINT8_BEST"}},
+    "4 bits, fine-tuned": {"extra_options": {"Preset": "A8W4"}},
+}
+
 BLOCKS = ("BFP16", "BF16_BFP16", "MX9", "MX6", "MXINT8", "MXFP8", "MXFP4")
 
 CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
@@ -61,12 +67,14 @@ CONFIGURATIONS: Mapping[str, dict[str, Any]] = {
 CPU_KEYS = [key for key in CONFIGURATIONS if key.startswith("CPU")]
 
 
-def of(name: str, model: onnx.ModelProto) -> dict[str, dict[str, Any]]:
+def of(name: str, model: onnx.ModelProto, *, finetuned: bool = False) -> dict[str, dict[str, Any]]:
     """The configurations to run for one network: its NPU flow with its variants, and those of the CPU."""
     wanted = ["NPU transformer"] if name in TRANSFORMERS else ["NPU", "NPU, CLE", "NPU, CLE, bias correction"]
     if name not in TRANSFORMERS and any(node.op_type == "Clip" for node in model.graph.node):
         wanted.append("NPU, CLE, no Clip6")
     found = {key: dict(CONFIGURATIONS[key]) for key in (*wanted, *CPU_KEYS, *BLOCKS)}
+    if finetuned and name not in TRANSFORMERS:
+        found.update({key: dict(arguments) for key, arguments in FINETUNED.items()})
     if any(value.type.tensor_type.elem_type == 10 for value in model.graph.input):
         for arguments in found.values():
             arguments["convert_fp16_to_fp32"] = True

@@ -15,6 +15,8 @@ OURS = (
     "NPU, CLE",
     "NPU, CLE, no Clip6",
     "NPU, CLE, bias correction",
+    "NPU, fine-tuned",
+    "4 bits, fine-tuned",
     "NPU transformer",
     "CPU",
     "CPU per channel",

@@ -22,6 +22,7 @@ from ort_vitis_finetune import (
     result_file,
     simulation_of,
 )
+from ort_vitis_finetune.network_guard import TRIES
 from ort_vitis_plugin import custom_ops, quantize_static
 from ort_vitis_plugin.api import CalibrationError, Graph
 from ort_vitis_plugin.entry.quantize_static import prepared
@@ -159,6 +160,31 @@ def test_two_runs_give_the_same_bytes_with_tensors_in_files_too() -> None:
     assert again.weights.keys() == result.weights.keys()
     for name, array in {**result.weights, **result.biases}.items():
         assert {**again.weights, **again.biases}[name].tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("layers", [4, 8, 16])
+def test_cost_is_linear_in_layers(layers: int) -> None:
+    draw, nodes, last = np.random.default_rng(0), [], "x"
+    constants = {f"w{at}": draw.normal(size=(3, 3, 1, 1)).astype(np.float32) for at in range(layers)}
+    for name in constants:
+        end = "y" if len(nodes) == 2 * layers - 2 else f"{name}_r"
+        nodes += [helper.make_node("Conv", [last, name], [f"{name}_c"], f"conv_{name}")]
+        nodes += [helper.make_node("Relu", [f"{name}_c"], [end], f"relu_{name}")]
+        last = end
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 8, 8]) for name in "xy"]
+    stored = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "deep", values[:1], values[1:], stored)
+    reference = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    sizes = []
+
+    def counting(model: ModelProto) -> ort.InferenceSession:
+        sizes.append((model.graph.name, len(model.graph.node)))
+        return session(model)
+
+    finetune(reference, rounded(reference), pictures(4), counting)
+    # Two walks up to the last layer's input; whole networks only to judge.
+    assert sum(size for name, size in sizes if name == "piece") == 2 * 2 * (layers - 1)
+    assert sum(name == "deep" for name, _ in sizes) <= 3 + TRIES
 
 
 def test_a_network_that_is_exact_stays_as_it_is() -> None:

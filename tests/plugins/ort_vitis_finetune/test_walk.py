@@ -54,6 +54,19 @@ def test_tensors_are_those_of_the_whole_network(order: list[str], limit: int) ->
         assert (cache.spilled > 0) == (limit == 0)
 
 
+@pytest.mark.parametrize("limit", [0, 100, 250, 1 << 20])
+def test_arrays_in_memory_stay_within_the_limit(limit: int) -> None:
+    arrays = [np.full(10, value, np.float32) for value in range(8)]  # 40 bytes each
+    with TensorCache(limit) as cache:
+        for at, array in enumerate(arrays):
+            cache.append("ab"[at % 2], array)
+        assert cache.spilled == max(8 - limit // 40, 0)
+        assert all(np.array_equal(cache.get("ab"[at % 2], at // 2), array) for at, array in enumerate(arrays))
+        cache.drop("a")
+        cache.append("c", arrays[0])
+        assert cache.spilled == max(8 - limit // 40, 0) + (limit == 0)
+
+
 def test_each_node_is_in_one_piece_and_read_tensors_leave_the_cache() -> None:
     model, seen = build(TWO_PATHS), Counter[str]()
 
