@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 LEAST_GAIN = 1.0  # decibels: less is no advice
 ALIKE = 0.8  # of the best gain: then the milder change is the better advice
-TRIALS = 4  # at least, whatever they cost
+TRIALS = 4  # at least, where they take no longer than that:
+PATIENCE = 60.0  # seconds; a call with fine-tuning may take ten minutes, and so do its trials
 LOUD = 20.0  # decibels: a tensor that is better than this by itself is no culprit
 MIN_MAX = "CalibrationMethod.MinMax"
 PASSING = MOVES | {*DISCARDING}
@@ -62,7 +63,7 @@ class Remedy(NamedTuple):
 def advise(call: Call, original: ModelProto, model: ModelProto, statistics: Statistics, run: Quantize) -> list[Advice]:
     """Changes that make the worst part better, the best advice first; ``run`` quantizes.
 
-    Trials end when they have taken as long as the call itself.
+    Trials end when they have taken as long as the call itself; the first four go on for a minute at most.
     """
     worst = call.report.verdict.worst
     if worst is None:
@@ -71,7 +72,8 @@ def advise(call: Call, original: ModelProto, model: ModelProto, statistics: Stat
     judge = Judge(original, call.samples.some(CHECKED_SAMPLES), [register_all(call.libraries)])
     found: list[Advice] = []
     for number, remedy in enumerate(_remedies(call, model, judge)):
-        if number >= TRIALS and time.perf_counter() - start > limit:
+        taken = time.perf_counter() - start
+        if taken > limit and (number >= TRIALS or taken > PATIENCE):
             break
         after = _worst_after(call, original, remedy, statistics, judge, run)
         if after is not None and after - worst.decibels >= LEAST_GAIN:

@@ -13,6 +13,7 @@ from onnxruntime.quantization import CalibrationMethod, QuantType
 
 from ort_vitis_plugin import AccuracyWarning, quantize_static
 from ort_vitis_plugin.errors import ModelError
+from ort_vitis_plugin.pipeline import advice
 from ort_vitis_plugin.report.report import Report
 from ort_vitis_plugin.request.change import changed_keywords
 from ort_vitis_plugin.testing import graph
@@ -198,6 +199,24 @@ def test_the_first_advice_names_the_place_and_recovers(made: Callable[[], Spoile
     after = worst(report_of(spoiled.model, changed_keywords(spoiled.call, advice.change)))
     assert after - worst(before) >= RECOVERED * (sound - worst(before)), (worst(before), after, sound, advice)
     assert after == pytest.approx(advice.after, abs=0.5)
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(1.0, None), (40.0, 2), (1000.0, 1)])
+def test_trials_of_a_call_that_takes_long_are_few(
+    seconds: float, most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial costs what a call does; however slow, it is one, and beyond a minute none follows."""
+    now, tried = [0.0], [0]
+
+    def trial(*_: object) -> None:
+        now[0] += seconds
+        tried[0] += 1
+
+    monkeypatch.setattr(advice, "_worst_after", trial)
+    monkeypatch.setattr(advice.time, "perf_counter", lambda: now[0])
+    spoiled = percentile_too_small()
+    report_of(spoiled.model, spoiled.call)
+    assert tried[0] == most if most else tried[0] >= advice.TRIALS
 
 
 def test_without_attribution_nothing_is_tried() -> None:
