@@ -52,6 +52,9 @@ class Option:
             OptionError: it is none of those that the option takes; no option takes NaN or an infinite number.
         """
         if not conforms(value, self.type):
+            if isinstance(value, int) and value.bit_length() > 63:
+                size = f"one of {value.bit_length()} bits"  # Python writes out no number of thousands of digits
+                raise OptionError(f"option {self.key} takes numbers of 64 bits, not {size}: {self.doc}")
             raise OptionTypeError(
                 f"option {self.key} takes {self.type_name}, not {value!r} ({type(value).__name__}): {self.doc}"
             )

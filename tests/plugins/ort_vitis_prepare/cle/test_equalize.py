@@ -338,7 +338,7 @@ def test_a_bias_counts_in_the_range() -> None:
     assert equalize(without, asking(CLEScaleAppendBias=False)) == 0
 
 
-@pytest.mark.parametrize("steps", [1, 5, 10**20])
+@pytest.mark.parametrize("steps", [1, 5, 2**63 - 1])
 def test_sweeps_end_where_nothing_changes(steps: int) -> None:
     assert iterate([], [], asking(CLESteps=steps).options[EqualizationOptions], {}) == 1
 
