@@ -113,10 +113,10 @@ class OnnxModule(nn.Module):
         self._derived[initializer] = function
         self._programs.clear()
 
-    def replace(self, node_name: str, function: Callable[..., Any]) -> None:
-        """Let a function of the node's inputs compute a node."""
+    def replace(self, node_name: str, function: Callable[..., Any], *, in_training: bool = False) -> None:
+        """Let a function of a node's inputs compute it; ``in_training``: in evaluation it does what the node says."""
         self.steps = [
-            replace(step, function=function, is_replaced=True) if step.node.name == node_name else step
+            replace(step, function=function, is_replaced=not in_training) if step.node.name == node_name else step
             for step in self.steps
         ]
         self._programs.clear()

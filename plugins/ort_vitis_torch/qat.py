@@ -72,7 +72,7 @@ class TrainableModel(GraphModel):
             self.pairs.append(both)
             self.graph.derive(weight, both.folded_weight)
             self.graph.derive(bias, both.folded_bias)
-            self.graph.replace(name, both)
+            self.graph.replace(name, both, in_training=True)
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         if not self.started:
