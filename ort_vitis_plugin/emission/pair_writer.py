@@ -114,6 +114,7 @@ class PairWriter:
 
     def __init__(self, settings: PairSettings, graph: Graph) -> None:
         self.settings, self.graph = settings, graph
+        self.asked = settings.options[OrtOptions]
         self.opset = graph.opset
         self.domains: set[str] = set()
         self._parameters: dict[tuple[str, str, bool], tuple[str, ...]] = {}
@@ -157,7 +158,7 @@ class PairWriter:
         """The operator domain of a pair; onnxruntime's for 4 and 16 bits below opset 21, and for opsets ahead of it."""
         if kind.scaling is Scaling.LINEAR:
             return ""
-        if self.settings.options[OrtOptions].use_qdq_contrib_ops or not has_native_pairs(self.opset):
+        if self.asked.use_qdq_contrib_ops or not has_native_pairs(self.opset):
             return MICROSOFT
         return MICROSOFT if kind.bits not in (8, 32) and self.opset < 21 else ""
 
@@ -167,7 +168,7 @@ class PairWriter:
 
     def keeps_float_weights(self, kind: QType) -> bool:
         """Whether weights stay float with a pair behind them, instead of codes with a dequantize node."""
-        return bool(self.settings.options[OrtOptions].add_qdq_pair_to_weight) and kind != INT32
+        return bool(self.asked.add_qdq_pair_to_weight) and kind != INT32
 
     def has_product_bias(self, weight: QType) -> bool:
         """Whether biases beside weights of this type are int32 with scale x * w."""

@@ -59,6 +59,7 @@ class TensorParameters:
         self.settings, self.writer = settings, writer
         self.range_source = range_source
         self.follows_energy = follows_energy(settings)
+        self.asked = settings.options[OrtOptions]
         sees = self.follows_energy or settings.method.chooses_weights
         self.energies = WeightEnergies(self.graph, statistics.energies if sees else {})
 
@@ -85,7 +86,7 @@ class TensorParameters:
             return TensorPlan(name, role, kind, np.ones((), np.float32), np.zeros((), np.int64), fixed=True)
         if "scale" in override and "zero_point" in override:
             return self._overridden(name, role, kind, override)
-        asked, method = self.settings.options[OrtOptions], self.settings.method
+        asked, method = self.asked, self.settings.method
         if role is Role.ACTIVATION and array is None and sketch is not None and method.power_of_two:
             if self._is_restricted(kind, symmetric=symmetric):
                 symmetric = sketch.minimum < 0
@@ -112,7 +113,7 @@ class TensorParameters:
         if flows and asked.calib_tensor_range_symmetric:
             low, high = min(low, -high), max(high, -low)
         low, high = float(override.get("rmin", low)), float(override.get("rmax", high))
-        low, high = widened(low, high, self.settings.options[OrtOptions].minimum_real_range)
+        low, high = widened(low, high, asked.minimum_real_range)
         if flows and self._is_restricted(kind, symmetric=symmetric) and not self.writer.power_of_two_scales:
             given = restricted(low, high, limits)
         else:
@@ -150,12 +151,12 @@ class TensorParameters:
         planned.scale = (planned.scale * shares.reshape(planned.scale.shape)).astype(np.float32)
 
     def _is_restricted(self, kind: QType, *, symmetric: bool) -> bool:
-        asked = self.settings.options[OrtOptions].activation_restricted_asymmetric
+        asked = self.asked.activation_restricted_asymmetric
         return bool(asked) and not symmetric and kind.is_integer and kind.bits == 8 and not kind.is_signed
 
     def _wide_enough(self, position: int, limits: tuple[int, int]) -> int:
         """The position, or the finest at which all codes span MinimumRealRange."""
-        least = self.settings.options[OrtOptions].minimum_real_range
+        least = self.asked.minimum_real_range
         if not least or least <= 0:
             return position
         return min(position, math.floor(math.log2((limits[1] - limits[0]) / least)))
@@ -163,7 +164,7 @@ class TensorParameters:
     def _nnapi_sigmoid(self, name: str, role: Role, kind: QType) -> TensorPlan | None:
         """NNAPI demands the scale 1/256, from 0 on, behind a Sigmoid on codes (option extra.Sigmoid.nnapi)."""
         node = self.graph.producer(name)
-        asked = self.settings.options[OrtOptions].sigmoid_nnapi and self.writer.writes_operators
+        asked = self.asked.sigmoid_nnapi and self.writer.writes_operators
         if not asked or role is not Role.ACTIVATION or node is None or node.op_type != "Sigmoid":
             return None
         scale, zero = np.asarray(1 / 256, np.float32), np.asarray(kind.min, np.int64)
