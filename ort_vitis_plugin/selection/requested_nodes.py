@@ -57,12 +57,15 @@ def select(graph: Graph, call: Call, earlier: Iterable[str] = ()) -> None:
 
 @cache
 def _names_of_onnx() -> frozenset[str]:
-    """The op types of all domains that onnx knows."""
+    """The op types of all domains that onnx knows, as of the first call."""
     return frozenset(schema.name for schema in onnx.defs.get_all_schemas())
 
 
 def _check_op_types(graph: Graph, call: Call) -> None:
     known = {node.op_type for node in graph} | _names_of_onnx()
+    if not known.issuperset(call.request.op_types):
+        _names_of_onnx.cache_clear()  # A schema may have been registered since.
+        known |= _names_of_onnx()
     for op_type in call.request.op_types:
         if op_type not in known:
             raise UnknownNameError(f"op_types_to_quantize: there is no op type {op_type!r}{suggest(op_type, known)}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 
 from ort_vitis_plugin.errors import UnknownNameError
@@ -44,3 +45,13 @@ def test_tensors_stand_for_nodes() -> None:
 def test_unknown_names_are_told_with_the_nearest(options: dict[str, object], text: str) -> None:
     with pytest.raises(UnknownNameError, match=text.replace("?", "")):
         left(**options)
+
+
+def test_op_types_whose_schemas_come_later_are_known() -> None:
+    left()
+    schema = onnx.defs.OpSchema("ComesLater", "some.domain", 1)
+    onnx.defs.register_schema(schema)
+    try:
+        assert left(op_types=("Relu", "ComesLater")) == {}
+    finally:
+        onnx.defs.deregister_schema(schema.name, 1, schema.domain)
