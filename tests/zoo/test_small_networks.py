@@ -57,12 +57,15 @@ def sqnr(result: Result, name: str) -> float:
 
 
 # One scale per tensor cannot serve channels that differ by 100 times: there equalization is due.
-# Quick: every configuration on one network, the recommended ones on all.
+# Quick: configurations of whole numbers and BFP16 on one network, the recommended ones on all.
 RECOMMENDED = ("NPU, CLE", "CPU")
+RARE = frozenset(configurations.BLOCKS) - {"BFP16"}
 SCORES = [
     pytest.param(
         *(name, configuration),
-        marks=[] if name == "digits" or configuration in RECOMMENDED else pytest.mark.slow,
+        marks=[]
+        if configuration in RECOMMENDED or (name == "digits" and configuration not in RARE)
+        else pytest.mark.slow,
     )
     for name in networks.NAMES
     for configuration in configurations.CONFIGURATIONS
@@ -93,6 +96,7 @@ def test_equalization_costs_at_most_half_a_decibel(name: str) -> None:
 
 # ---------------------------------------------------------------------- types
 
+TYPED = ["digits", pytest.param("transformer", marks=pytest.mark.slow)]
 KINDS = {
     "A8W8": (QuantType.QInt8, QuantType.QInt8),
     "A16W8": (VitisQuantType.QInt16, QuantType.QInt8),
@@ -118,19 +122,19 @@ def of_kind(name: str, kind: str) -> Result:
     )
 
 
-@pytest.mark.parametrize("name", ["digits", "transformer"])
+@pytest.mark.parametrize("name", TYPED)
 def test_more_bits_give_more_decibels(name: str) -> None:
     found = {kind: sqnr(of_kind(name, kind), name) for kind in ("A8W8", "A16W8", "A16W16")}
     assert found["A8W8"] < found["A16W8"] <= found["A16W16"], found
 
 
-@pytest.mark.parametrize("name", ["digits", "transformer"])
+@pytest.mark.parametrize("name", TYPED)
 @pytest.mark.parametrize(("kind", "least"), [("A16W16", 60), ("A32W32", 60), ("float16", 52), ("bfloat16", 35)])
 def test_wide_types_reach_their_decibels(name: str, kind: str, least: float) -> None:
     assert sqnr(of_kind(name, kind), name) >= least
 
 
-@pytest.mark.parametrize("name", ["digits", "transformer"])
+@pytest.mark.parametrize("name", TYPED)
 @pytest.mark.parametrize("kind", ["A16W16", "float16", "bfloat16"])
 def test_sixteen_bits_keep_the_accuracy(name: str, kind: str) -> None:
     assert abs(accuracy(of_kind(name, kind), name) - float_accuracy(name)) <= 0.003 + 1e-9

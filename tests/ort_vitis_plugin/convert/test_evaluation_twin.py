@@ -70,7 +70,7 @@ LARGE = ("depthwise_skewed", "transformer")
 NETWORKS = [
     *(pytest.param("digits", how) for how in NPU),
     *(pytest.param("halves", how, marks=[] if how == "qdq" else pytest.mark.slow) for how in FORMATS),
-    *(pytest.param(name, how, marks=[] if how == "qdq" else pytest.mark.slow) for name in LARGE for how in FORMATS),
+    *(pytest.param(name, how, marks=pytest.mark.slow) for name in LARGE for how in FORMATS),
 ]
 
 

@@ -285,7 +285,7 @@ def run(instance: Instance, bounds: list[Bound] | None = None) -> Solution:
 @pytest.mark.parametrize(
     ("method", "block"),
     [
-        pytest.param(method, block, marks=pytest.mark.slow if block else ())
+        pytest.param(method, block, marks=() if block == 0 and method in ("MinMSE", "noise") else pytest.mark.slow)
         for method, blocks in {"MinMSE": 6, "NonOverflow": 2, "valleys": 2, "noise": 2}.items()
         for block in range(blocks)
     ],

@@ -150,7 +150,7 @@ def accuracy(name: str, **arguments: Any) -> tuple[float, float]:
 
 
 @pytest.mark.option("include_cle")
-@pytest.mark.parametrize("steps", [1, -1])
+@pytest.mark.parametrize("steps", [1, pytest.param(-1, marks=pytest.mark.slow)])
 def test_equalization_rescues_a_depthwise_network(steps: int) -> None:
     name = "depthwise_skewed"
     known = networks.digits(name, 0, 300)
@@ -162,7 +162,7 @@ def test_equalization_rescues_a_depthwise_network(steps: int) -> None:
     assert equalized >= reference - 2
 
 
-@pytest.mark.parametrize("name", ["digits", "halves"])
+@pytest.mark.parametrize("name", ["digits", pytest.param("halves", marks=pytest.mark.slow)])
 def test_equalization_harms_no_network(name: str) -> None:
     _, plain = accuracy(name, extra_options={"ReplaceClip6Relu": True})
     _, equalized = accuracy(name, include_cle=True, extra_options={"ReplaceClip6Relu": True})
