@@ -65,6 +65,7 @@ class Climb:
         self.best: Trial | None = None
         self._keys: set[str] = set()
         self._idle: set[str] = set()
+        self._judged: dict[str, float | None] = {}  # on exchanged halves, in a search that was broken off
         self._least = 0.0
 
     def begin(self, configuration: Configuration, keep: float) -> None:
@@ -296,8 +297,9 @@ class Climb:
     def _exchanged(self, row: Trial) -> Trial:
         if row.exchanged is not None:
             return row
-        start = time.perf_counter()
-        score = self.bench.exchanged(row.configuration)
+        start, score = time.perf_counter(), self._judged.get(row.key)
+        if score is None:
+            score = self.bench.exchanged(row.configuration)
         judged = replace(row, exchanged=score, seconds=row.seconds + time.perf_counter() - start)
         self.rows[self.rows.index(row)] = judged
         self.file.add(judged)
@@ -326,7 +328,10 @@ class Climb:
         if row is None:
             row = self.bench.tried(what, configuration, first)
             self.file.add(row)
-        self.limit.ahead = row.seconds if row.exchanged is not None else row.seconds * self._judged_times
+        elif row.exchanged is not None:  # known when the search asks for it, as in one that was not broken off
+            self._judged[row.key] = row.exchanged
+            row = replace(row, exchanged=None)
+        self.limit.ahead = row.seconds * self._judged_times
         self._keys.add(row.key)
         self.rows.append(row)
         return row
