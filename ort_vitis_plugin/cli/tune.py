@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SEARCH = "Search"
 TARGET = "ipu_cnn"
 BUDGET, SHORT_BUDGET = "5m", "1m"
-HEADINGS = ("what", "#score", "#gain", "#on the device", "#bytes", "#seconds", "why not")
+HEADINGS = ("what", "#score", "#exchanged", "#gain", "#on the device", "#bytes", "#seconds", "why not")
 
 
 @verb(
@@ -71,7 +71,8 @@ def tune_verb(
 ) -> int:
     """Try configurations on one calibration, and write the best.
 
-    Half of the samples choose ranges, the other half judges. Ctrl-C keeps the best so far; the same command goes on.
+    Half of the samples choose ranges, the other half judges; what is taken is better where they are exchanged too.
+    Ctrl-C keeps the best so far; the same command goes on.
     """
     from ort_vitis_plugin.trials.tune import tune
 
@@ -118,6 +119,7 @@ def show_search(out: Output, tuned: Tuned, goal: float | None) -> int:
 
 def _rows(trials: Iterable[Trial]) -> Iterator[tuple[str, ...]]:
     for trial in trials:
-        score = "" if trial.score is None else f"{trial.score:.4g}"
+        score, exchanged = ("" if each is None else f"{each:.4g}" for each in (trial.score, trial.exchanged))
         gain = "" if trial.gain is None else f"{trial.gain:+.4g}"
-        yield trial.what, score, gain, str(trial.on_device), f"{trial.size:,}", f"{trial.seconds:.1f}", trial.failure
+        size, seconds = f"{trial.size:,}", f"{trial.seconds:.1f}"
+        yield trial.what, score, exchanged, gain, str(trial.on_device), size, seconds, trial.failure

@@ -43,12 +43,22 @@ REMEMBERED = 3  # results and prepared models: the best, the last, and one betwe
 
 
 class Split(NamedTuple):
-    """Samples that choose ranges, and samples with their labels that judge."""
+    """Samples that choose ranges, and samples that judge; ``labels`` are of these, ``other_labels`` of those."""
 
     choosing: list[Feed]
     judging: list[Feed]
     labels: list[NDArray[Any] | None]
     is_held_out: bool
+    other_labels: list[NDArray[Any] | None]
+
+    def exchanged(self) -> Split:
+        """Who judged chooses, and who chose judges."""
+        return Split(self.judging, self.choosing, self.other_labels, self.is_held_out, self.labels)
+
+    @property
+    def share(self) -> float:
+        """Of the samples that were read, those that choose."""
+        return len(self.choosing) / len(self.all())
 
     def all(self) -> list[Feed]:
         """All samples, in the order in which they were."""
@@ -77,8 +87,8 @@ def split_of(data: Any, model: ModelProto) -> Split:
     if not feeds:
         raise CalibrationError("there is no sample to choose and judge by")
     if len(feeds) == 1:
-        return Split(feeds, feeds, labels, False)
-    return Split(feeds[::2], feeds[1::2], labels[1::2], True)
+        return Split(feeds, feeds, labels, False, labels)
+    return Split(feeds[::2], feeds[1::2], labels[1::2], True, labels[::2])
 
 
 class Bench:
@@ -88,10 +98,12 @@ class Bench:
         self, model: ModelProto | str | Path, split: Split, metric: Metric, libraries: Iterable[str] = ()
     ) -> None:
         self.model, self.split = load_model(model), split
+        self._metric, self._libraries = metric, tuple(libraries)
+        self._other: Bench | None = None
         feeds = split.judging
         if metric != TOP1:
             feeds = picked(feeds, spread(len(feeds), MOST_JUDGES))
-        self.judge = Judge(canonical_form(self.model), feeds, [register_all(libraries)])
+        self.judge = Judge(canonical_form(self.model), feeds, [register_all(self._libraries)])
         self._score = score_of(metric, self.judge, split.labels)
         self._calibrations: dict[str, Calibration] = {}
         self._reports: dict[str, Report] = {}
@@ -131,9 +143,7 @@ class Bench:
         """The row of a trial; one that is refused, or whose metric fails, is a row with its reason."""
         start = time.perf_counter()
         try:
-            result = self.quantized(configuration)
-            shifts = "PowerOfTwo" in result.report.configuration.get("method", "")
-            score = self._score(result.model, self.judge.session(result.model, twin=shifts))
+            result, score = self._scored(configuration)
         except QuantizationError as error:
             seconds = time.perf_counter() - start
             return Trial(what, configuration, seconds=seconds, failure=" ".join(str(error).split()))
@@ -147,6 +157,25 @@ class Bench:
             result.report.quantized_bytes,
             time.perf_counter() - start,
         )
+
+    @property
+    def can_exchange(self) -> bool:
+        """Whether exchanged halves say anything new: a metric of the caller's has samples of its own."""
+        return self.split.is_held_out and isinstance(self._metric, str)
+
+    def exchanged(self, configuration: Configuration) -> float | None:
+        """The score where the halves of the samples are exchanged; None where that fails."""
+        if self._other is None:
+            self._other = Bench(self.model, self.split.exchanged(), self._metric, self._libraries)
+        try:
+            return self._other._scored(configuration)[1]
+        except QuantizationError:
+            return None
+
+    def _scored(self, configuration: Configuration) -> tuple[Result, float]:
+        result = self.quantized(configuration)
+        shifts = "PowerOfTwo" in result.report.configuration.get("method", "")
+        return result, self._score(result.model, self.judge.session(result.model, twin=shifts))
 
     def on_device(self, configuration: Configuration) -> dict[str, str]:
         """Quantized nodes that the device takes, with their op types."""

@@ -30,10 +30,12 @@ def seconds_of(said: str | float) -> float:
 
 
 class Budget:
-    """So many seconds from now on, of which ``kept`` are for what comes last."""
+    """So many seconds from now on. ``kept`` are for corrections, ``last`` for the call that writes the best, ``ahead``
+    for the next trial: what is begun is not broken off."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self.kept, self._start = seconds, 0.0, time.monotonic()
+        self.seconds, self._start = seconds, time.monotonic()
+        self.kept = self.last = self.ahead = 0.0
 
     @property
     def spent(self) -> float:
@@ -43,4 +45,4 @@ class Budget:
     @property
     def is_over(self) -> bool:
         """Whether no trial may begin any more."""
-        return self.spent >= self.seconds - self.kept
+        return self.spent + self.ahead >= self.seconds - self.kept - self.last

@@ -1,10 +1,16 @@
-"""A climb goes from the first configuration, phase by phase; every trial is a row, and the best row is kept."""
+"""A climb goes from the first configuration, phase by phase; every trial is a row, and the best row is kept.
+
+The best of many trials owes part of its score to the samples that judged it. So what would be taken is judged once more
+with the halves of the samples exchanged, and taken where it is better there too: a gain by chance is seldom one twice.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CalibrationError
@@ -45,7 +51,8 @@ ENOUGH = 0.5  # of the best gain in a phase: then fewer nodes off the device cou
 PLAIN = {OPTIONS: {"Recipe": "plain"}}
 ALONE = "the method alone"
 FINALISTS = 3  # that get corrections, each of which takes as long as the first trial
-MOST_KEPT = 0.5  # of the budget, for more than one of them
+MOST_KEPT = 0.5  # of the budget, for these; and of all, for the call that writes the best
+CONFIRMED = 3  # of the best of a phase, at most, are judged again
 CHOICES = ("nodes_to_exclude", "op_types_to_quantize")  # that say what stays float
 
 
@@ -57,6 +64,8 @@ class Climb:
         self.rows: list[Trial] = []
         self.best: Trial | None = None
         self._keys: set[str] = set()
+        self._idle: set[str] = set()
+        self._judged: dict[str, float | None] = {}  # on exchanged halves, in a search that was broken off
         self._least = 0.0
 
     def begin(self, configuration: Configuration, keep: float) -> None:
@@ -69,6 +78,9 @@ class Climb:
         if first.score is None:
             raise CalibrationError(f"the first trial fails, so there is nothing to tune: {first.failure}")
         self._least, self.best = keep * first.on_device, first
+        # It reads all samples where this trial read those that choose.
+        self.limit.last = min(first.seconds / self.bench.split.share, MOST_KEPT * self.limit.seconds)
+        self.limit.ahead = 0.0
 
     def run(self) -> None:
         """From the method alone where that may be, then corrections for the best few, then from the best of all."""
@@ -107,7 +119,8 @@ class Climb:
         row = self._attempt(ALONE, changed_keywords(first.configuration, PLAIN))
         if row is not None and row.score not in (None, first.score) and row.on_device >= self._least:
             self.best = row
-            self.limit.kept = max(first.seconds, min(FINALISTS * first.seconds, MOST_KEPT * self.limit.seconds))
+            each = first.seconds * self._judged_times
+            self.limit.kept = max(each, min(FINALISTS * each, MOST_KEPT * (self.limit.seconds - self.limit.last)))
 
     def _correct_finalists(self) -> None:
         """Where corrections were left for the end, the best few get them. The best of all is what the search leaves:
@@ -128,13 +141,14 @@ class Climb:
 
     def _finalists(self) -> list[Trial]:
         """Changes that gain at least half as much as the best does, the best first, one of those that leave the same
-        nodes float: what is a little better before corrections need not be so after them."""
+        nodes float: what is a little better before corrections need not be so after them. What changed nothing but by
+        chance is no other than what it came from."""
         alone = next(_score(row) for row in self.rows if row.what == ALONE)
         least = alone + ENOUGH * (_score(self.best) - alone)
         found: dict[tuple[tuple[str, ...], ...], Trial] = {}
         for row in sorted(self.rows, key=_score, reverse=True):
             near = _score(row) >= least and row.on_device >= self._least
-            if near and row.what != ALONE and is_plain(row.configuration):
+            if near and row.what != ALONE and row.key not in self._idle and is_plain(row.configuration):
                 float_nodes = (_listed(row.configuration.get(key)) for key in CHOICES)
                 found.setdefault(tuple(map(tuple, float_nodes)), row)
         return list(found.values())[:FINALISTS]
@@ -157,7 +171,7 @@ class Climb:
         """Whether a trial is as good as asked for, and enough of it on the device."""
         if trial is None or trial.score is None or self.goal is None:
             return False
-        return trial.score >= self.goal and trial.on_device >= self._least
+        return _worth(trial) >= self.goal and trial.on_device >= self._least
 
     @property
     def is_over(self) -> bool:
@@ -174,8 +188,8 @@ class Climb:
             ended = f"the budget of {self.limit.seconds:g} s ended with the first trial; nothing else was tried"
         if self.goal is None:
             return ended
-        text = f"the goal is {self.goal:g}, the best found {self.best.score:g}"
-        better = [row for row in self.rows if row.score is not None and row.score >= self.goal]
+        text = f"the goal is {self.goal:g}, the best found {_worth(self.best):g}"
+        better = [row for row in self.rows if _worth(row) >= self.goal]
         if better:
             most = max(better, key=lambda row: row.on_device)
             text += f"; {most.what!r} reaches it with {most.on_device} nodes on the device, of {self._least:g} to keep"
@@ -223,6 +237,8 @@ class Climb:
             row = self._attempt(candidate.what, changed_keywords(configuration, candidate.change))
             if row is not None:
                 rows.append(row)
+                if abs(_score(row) - _score(self.best)) <= self.tolerance:
+                    self._idle.add(row.key)
         return rows
 
     def _loses_too_much(self, candidate: Candidate) -> bool:
@@ -255,8 +271,39 @@ class Climb:
         near = [row for row in good if self.reaches(row)] or [
             row for row in good if (row.score or 0.0) - base >= ENOUGH * most
         ]
-        self.best = max(near, key=lambda row: (row.on_device, row.score or 0.0, -row.size))
-        return True
+        near.sort(key=lambda row: (-row.on_device, -(row.score or 0.0), row.size))
+        for row in near[:CONFIRMED]:
+            confirmed = self._confirmed(row)
+            if confirmed is not None:
+                self.best = confirmed
+                return True
+        return False
+
+    @property
+    def _judged_times(self) -> int:
+        """How often what is taken is judged."""
+        return 2 if self.bench.can_exchange else 1
+
+    def _confirmed(self, row: Trial) -> Trial | None:
+        """The row with its score on the exchanged halves; None where that is less than the best has there."""
+        assert self.best is not None
+        if not self.bench.can_exchange:
+            return row
+        self.best, row = self._exchanged(self.best), self._exchanged(row)
+        if row.exchanged is None or (self.best.exchanged is not None and row.exchanged < self.best.exchanged):
+            return None
+        return row if _worth(row) > _worth(self.best) + self.tolerance else None
+
+    def _exchanged(self, row: Trial) -> Trial:
+        if row.exchanged is not None:
+            return row
+        start, score = time.perf_counter(), self._judged.get(row.key)
+        if score is None:
+            score = self.bench.exchanged(row.configuration)
+        judged = replace(row, exchanged=score, seconds=row.seconds + time.perf_counter() - start)
+        self.rows[self.rows.index(row)] = judged
+        self.file.add(judged)
+        return judged
 
     def _attempt_types(self, what: str, change: Change) -> Trial | None:
         assert self.best is not None
@@ -281,6 +328,10 @@ class Climb:
         if row is None:
             row = self.bench.tried(what, configuration, first)
             self.file.add(row)
+        elif row.exchanged is not None:  # known when the search asks for it, as in one that was not broken off
+            self._judged[row.key] = row.exchanged
+            row = replace(row, exchanged=None)
+        self.limit.ahead = row.seconds * self._judged_times
         self._keys.add(row.key)
         self.rows.append(row)
         return row
@@ -288,6 +339,10 @@ class Climb:
 
 def _score(trial: Trial | None) -> float:
     return -math.inf if trial is None or trial.score is None else trial.score
+
+
+def _worth(trial: Trial | None) -> float:
+    return -math.inf if trial is None or trial.worth is None else trial.worth
 
 
 def _listed(value: object) -> list[str]:

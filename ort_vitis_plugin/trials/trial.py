@@ -17,7 +17,8 @@ Configuration = Mapping[str, Any]
 class Trial:
     """``configuration`` holds keyword arguments of quantize_static. ``score`` is None where the trial failed, for
     ``failure``. ``on_device`` counts quantized nodes that the device takes, ``size`` bytes; ``gain`` is against the
-    first trial."""
+    first trial. ``exchanged`` is the score where the samples that judge choose ranges, and those that chose judge; None
+    where that was not asked."""
 
     what: str
     configuration: Configuration = field(repr=False)
@@ -27,6 +28,12 @@ class Trial:
     size: int = 0
     seconds: float = 0.0
     failure: str = ""
+    exchanged: float | None = None
+
+    @property
+    def worth(self) -> float | None:
+        """The mean of both scores, where both are known."""
+        return self.score if self.score is None or self.exchanged is None else (self.score + self.exchanged) / 2
 
     @property
     def key(self) -> str:
@@ -44,6 +51,7 @@ class Trial:
             "size": self.size,
             "seconds": self.seconds,
             "failure": self.failure,
+            "exchanged": self.exchanged,
         }
 
 

@@ -40,6 +40,7 @@ class TrialFile:
         self._path = None if path is None else Path(path)
         self._head = {"version": VERSION, **head}
         self._known: dict[str, dict[str, Any]] = {}
+        self._written: dict[str, dict[str, Any]] = {}
         self.resumed = 0
         if self._path is not None:
             self._open(self._path)
@@ -61,12 +62,19 @@ class TrialFile:
             row["size"],
             row["seconds"],
             row["failure"],
+            row.get("exchanged"),
         )
 
     def add(self, trial: Trial) -> None:
-        """Write a row."""
-        if self._path is not None:
-            self._write(self._path, json.dumps(trial.as_dict()))
+        """Write a row, in place of the one that the same configuration has."""
+        if self._path is None:
+            return
+        row, is_known = trial.as_dict(), trial.key in self._written
+        self._written[trial.key] = row
+        if is_known:
+            self._write_all(self._path)
+        else:
+            self._append(self._path, json.dumps(row))
 
     def _open(self, path: Path) -> None:
         try:
@@ -78,10 +86,14 @@ class TrialFile:
         elif lines and (not lines[0] or "version" not in lines[0]):
             raise OutputError(f"{str(path)!r} exists and is no file of trials; name another")
         # Whole lines alone: the last one may have been broken off.
-        rows = [self._head, *self._known.values()]
+        self._written = dict(self._known)
+        self._write_all(path)
+
+    def _write_all(self, path: Path) -> None:
+        rows = [self._head, *self._written.values()]
         write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
 
-    def _write(self, path: Path, line: str) -> None:
+    def _append(self, path: Path, line: str) -> None:
         try:
             with path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")

@@ -92,12 +92,14 @@ def tune(
     """Try configurations of a float model until one reaches the goal, or the time is up.
 
     ``data`` is what ``quantize_static`` takes as calibration_data_reader: half of the samples choose ranges, the other
-    half judges; the result has ranges of all. ``target`` is the name of a preset. ``metric`` is ``"sqnr"`` (decibels of
-    the worst part of an output), ``"top1"`` (share of right rows where samples have labels, else of rows that agree
-    with float), or a function of an onnxruntime session, higher being better. ``goal`` is a score; ``budget`` a time
-    such as ``"5m"``; ``keep_on_device`` the share of the nodes on the device at first that must stay there. With
-    ``types`` tensors get one of these wider types, as few as the goal needs. ``out`` is the model's file; beside it lie
-    its configuration (``.toml``) and the trials (``.trials.jsonl``), from which a search that was broken off goes on.
+    half judges, and what is taken must be better with the halves exchanged too; the result has ranges of all.
+    ``target`` is the name of a preset. ``metric`` is ``"sqnr"`` (decibels of the worst part of an output), ``"top1"``
+    (share of right rows where samples have labels, else of rows that agree with float), or a function of an onnxruntime
+    session, higher being better. ``goal`` is a score; ``budget`` a time such as ``"5m"``, of which as much is kept for
+    the final call as the first trial foretells; ``keep_on_device`` the share of the nodes on the device at first that
+    must stay there. With ``types`` tensors get one of these wider types, as few as the goal needs. ``out`` is the
+    model's file; beside it lie its configuration (``.toml``) and the trials (``.trials.jsonl``), from which a search
+    that was broken off goes on.
     Ctrl-C ends the search with the best so far.
 
     Raises:

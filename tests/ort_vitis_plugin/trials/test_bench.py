@@ -41,6 +41,21 @@ def test_one_sample_does_both_and_none_is_refused() -> None:
         split_of([], model())
 
 
+def test_exchanged_halves_judge_what_chose_and_choose_what_judged() -> None:
+    split = split_of(feeds(4), model())
+    assert (split.share, split_of(feeds(1), model()).share) == (0.5, 1.0)
+    one, other = Bench(model(), split, "sqnr"), Bench(model(), split.exchanged(), "sqnr")
+    assert one.can_exchange
+    assert one.exchanged(OPTIONS) == other.tried("as asked for", OPTIONS).score
+    assert one.exchanged(OPTIONS) != one.tried("as asked for", OPTIONS).score
+    assert one.exchanged({**OPTIONS, "nodes_to_exclude": ["nowhere"]}) is None
+
+
+def test_one_sample_and_a_metric_of_the_caller_have_no_other_half() -> None:
+    assert not Bench(model(), split_of(feeds(1), model()), "sqnr").can_exchange
+    assert not Bench(model(), split_of(feeds(4), model()), lambda session: 1.0).can_exchange
+
+
 def test_trials_share_a_calibration_and_a_refusal_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 

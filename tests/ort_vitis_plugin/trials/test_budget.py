@@ -25,3 +25,12 @@ def test_a_budget_is_over_when_it_is_spent() -> None:
     patient = Budget(3600.0)
     assert 0 <= patient.spent < 3600
     assert not patient.is_over
+
+
+def test_what_comes_last_and_the_next_trial_have_their_time() -> None:
+    for name in ("kept", "last", "ahead"):
+        budget = Budget(3600.0)
+        setattr(budget, name, 3500.0)
+        assert not budget.is_over
+        setattr(budget, name, 3600.0)
+        assert budget.is_over

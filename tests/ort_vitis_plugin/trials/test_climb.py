@@ -60,6 +60,27 @@ def test_corrections_go_to_the_best_few_that_leave_other_nodes_float() -> None:
     ]
     search.best = best
     assert [each.what for each in search._finalists()] == ["few", "many"]
+    search._idle.add(search.rows[3].key)
+    assert [each.what for each in search._finalists()] == ["few"]
+
+
+@pytest.mark.parametrize(("exchanged", "taken"), [(15.0, "lucky"), (9.0, "sound"), (None, "sound")])
+def test_what_is_better_by_chance_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, exchanged: float | None, taken: str
+) -> None:
+    lucky, sound = ({"nodes_to_exclude": [name]} for name in ("s0", "s1"))
+    others = {"sg": 10.0, "s0": exchanged, "s1": 12.0}
+    monkeypatch.setattr(Bench, "exchanged", lambda self, given: others[given["nodes_to_exclude"][0]])
+    search = Climb(
+        Bench(detector(), split_of(feeds(4), detector()), "sqnr"), TrialFile(None, {}), Budget(120), 0.1, None
+    )
+    search.best = row("now", 10.0, nodes_to_exclude=["sg"])
+    search.rows = [search.best, row("lucky", 14.0, **lucky), row("sound", 12.5, **sound)]
+    assert search._take_best(search.rows[1:])
+    assert search.best.what == taken
+    assert search.rows[0].exchanged == 10.0
+    assert search.best in search.rows
+    assert search.best.worth == (14.5 if taken == "lucky" else 12.25)
 
 
 def test_what_is_left_of_the_budget_goes_on_from_the_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +92,7 @@ def test_what_is_left_of_the_budget_goes_on_from_the_corrected(monkeypatch: pyte
 
     asked: dict[str, Any] = {OPTIONS: {"Preset": "ipu_cnn"}}
     monkeypatch.setattr(Bench, "tried", scored)
+    monkeypatch.setattr(Bench, "exchanged", lambda self, given: scored(self, "", given).score)
     bench = Bench(detector(), split_of(feeds(4), detector()), "sqnr")
     search = Climb(bench, TrialFile(None, {}), Budget(120), 0.1, None)
     search.begin(asked, 0.5)

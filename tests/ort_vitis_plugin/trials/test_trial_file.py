@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,15 @@ def test_rows_are_found_again(tmp_path: Path) -> None:
     assert again.find("never", {"per_channel": True}, FIRST) is None
     assert again.resumed == 1
     assert written.find("without a", dict(SECOND.configuration), FIRST) is None  # it has read nothing
+
+
+def test_a_row_that_was_judged_again_stands_in_place_of_the_first(tmp_path: Path) -> None:
+    path, judged = tmp_path / "t.jsonl", replace(FIRST, exchanged=22.0)
+    written = TrialFile(path, HEAD)
+    for trial in (FIRST, SECOND, judged):
+        written.add(trial)
+    assert [row.get("exchanged") for row in lines_of(path)[1:]] == [22.0, None]
+    assert TrialFile(path, HEAD).find("as asked for", {}, None) == judged
 
 
 def test_a_line_that_was_broken_off_is_taken_out(tmp_path: Path) -> None:

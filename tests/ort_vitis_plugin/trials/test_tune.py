@@ -55,7 +55,9 @@ def feeds(count: int = 8) -> list[dict[str, Any]]:
 
 def table(tuned: Tuned) -> list[tuple[Any, ...]]:
     """The trials, without their times."""
-    return [(row.what, row.score, row.gain, row.on_device, row.size, row.failure) for row in tuned.trials]
+    return [
+        (row.what, row.score, row.exchanged, row.gain, row.on_device, row.size, row.failure) for row in tuned.trials
+    ]
 
 
 @cache
@@ -119,6 +121,9 @@ def test_a_search_that_was_broken_off_keeps_the_best_and_goes_on(
     assert done == -1000 + len(tuned.trials) - 2
     rows = [json.loads(line) for line in trials.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 1 + len(tuned.trials)
+    monkeypatch.setattr(Bench, "exchanged", lambda self, configuration: pytest.fail("it is in the file"))
+    assert table(tune(detector(), feeds(), goal=GOAL, budget="2m", out=out)) == unbroken
+    assert done == -1000 + len(tuned.trials) - 2
 
 
 def test_where_corrections_helped_and_no_time_is_left_the_first_configuration_stays(
@@ -134,7 +139,7 @@ def test_where_corrections_helped_and_no_time_is_left_the_first_configuration_st
 
     monkeypatch.setattr(Bench, "tried", takes_long)
     monkeypatch.setattr(Budget, "spent", property(lambda self: 35.0 * done))
-    tuned = tune(detector(), feeds(4), budget="1m")
+    tuned = tune(detector(), feeds(4), budget="130s")
     assert [row.what for row in tuned.trials] == ["as asked for", "the method alone"]
     assert tuned.best.what == "as asked for"
 
