@@ -25,7 +25,7 @@ from .graph.default_opset import default_opset
 from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.nodes import DEFAULT_DOMAINS
-from .graph.op_sets import MOVES, RESHAPES
+from .graph.op_sets import CLAMP_OPS, CONVOLUTIONS, MOVES, PRODUCTS, RESHAPES, SIZE_OPS, SOFTMAXES, WITH_BIAS
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
 from .measure.class_outputs import class_axes
@@ -94,13 +94,19 @@ __all__ = [
     "AS_WRITTEN",
     "CHANNELS_LAST",
     "CLAMPS",
+    "CLAMP_OPS",
+    "CONVOLUTIONS",
     "DEFAULT_DOMAINS",
     "FLOATS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
     "MOVES",
+    "PRODUCTS",
     "QUANTIZED_FLOATS",
     "RESHAPES",
+    "SIZE_OPS",
+    "SOFTMAXES",
+    "WITH_BIAS",
     "Adjuster",
     "Bound",
     "CalibraterBase",

@@ -23,6 +23,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .graph import Graph
 from .graph.element_types import FLOATS
+from .graph.op_sets import WITH_BIAS
 from .numerics.qtypes import QType, host_qtype
 from .onnx_io.sessions import SILENT, session_options
 from .options.request import Request
@@ -225,9 +226,7 @@ def _role(edited: Graph, name: str) -> Role:
     if name not in edited.initializers:
         return Role.ACTIVATION
     readers = edited.consumers(name)
-    third = any(
-        node.op_type in ("Conv", "ConvTranspose", "Gemm") and list(node.input).index(name) == 2 for node in readers
-    )
+    third = any(node.op_type in WITH_BIAS and list(node.input).index(name) == 2 for node in readers)
     return Role.BIAS if third else Role.WEIGHT
 
 

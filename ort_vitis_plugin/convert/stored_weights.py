@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
-from ort_vitis_plugin.graph.weighted_inputs import WEIGHTED
+from ort_vitis_plugin.graph.op_sets import PRODUCTS
 
 from .code_grid import (
     clear_unread,
@@ -153,7 +153,7 @@ def store_float_weights(graph: Graph) -> int:
     """
     count = 0
     for node in graph:
-        if node.op_type not in WEIGHTED or node.domain not in DEFAULT_DOMAINS:
+        if node.op_type not in PRODUCTS or node.domain not in DEFAULT_DOMAINS:
             continue
         rounds = may_round(graph, node)
         if is_on_codes(graph, node):

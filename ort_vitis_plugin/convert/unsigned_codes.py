@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
-from ort_vitis_plugin.graph.weighted_inputs import WEIGHTED
+from ort_vitis_plugin.graph.op_sets import PRODUCTS
 
 from .code_grid import Grid, grid_of, is_native_dequantize, is_native_quantize
 
@@ -55,7 +55,7 @@ def _shift_constant(graph: Graph, dequantizer: NodeProto) -> bool:
     readers = graph.consumers(dequantizer.output[0])
     if grid is None or codes is None or not _is_signed_activation(grid):
         return False
-    if not readers or any(reader.op_type in WEIGHTED for reader in readers):
+    if not readers or any(reader.op_type in PRODUCTS for reader in readers):
         return False
     name = graph.add_initializer(f"{dequantizer.input[0]}_uint8", (codes.astype(np.int16) + _OFFSET).astype(np.uint8))
     _shift(graph, [dequantizer], grid, name)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Channels = NDArray[np.float64]
 
 SAMPLED = 1 << 16  # weights that are looked at to judge how large biases are beside them
-OPERATORS = ("Conv", "ConvTranspose", "Gemm")
 
 
 def canonical(node: NodeProto, w: NDArray[Any]) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from onnx import NodeProto
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    WITH_BIAS,
     Context,
     Graph,
     attribute,
@@ -23,7 +24,7 @@ from ort_vitis_plugin.api import (
     scalar,
 )
 
-from .layer import OPERATORS, Layer, why_not
+from .layer import Layer, why_not
 from .options import EqualizationOptions
 
 INFINITY = float("inf")
@@ -150,7 +151,7 @@ def follow(graph: Graph, head: NodeProto, *, through_clip: bool = False) -> Reac
             return f"{tensor} has {len(graph.consumers(tensor))} readers"
         if reader.domain not in DEFAULT_DOMAINS or reader.input[0] != tensor:
             return f"{tensor} ends in {reader.op_type} {reader.name}"
-        if reader.op_type in OPERATORS:
+        if reader.op_type in WITH_BIAS:
             return Reached(reader, flat, tuple(clips))
         if through_clip and not flat and limit_of(graph, reader) is not None:
             clips.append(reader)
@@ -177,7 +178,7 @@ def seams(graph: Graph, context: Context) -> list[Seam]:
 
     found: list[Seam] = []
     through_clip = context.options[EqualizationOptions].through_clip
-    for node in graph.of_type(*OPERATORS):
+    for node in graph.of_type(*WITH_BIAS):
         reached = follow(graph, node, through_clip=through_clip)
         if isinstance(reached, str):
             graph.skip(node, reached)

@@ -16,6 +16,7 @@ from onnx import NodeProto, helper
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    PRODUCTS,
     Context,
     Graph,
     Stage,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     Channel = NDArray[np.float64]
 
-HEADS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "Add")
+HEADS = PRODUCTS | {"Add"}
 
 
 def _conv(graph: Graph, node: NodeProto, w: NDArray[Any], a: Channel, c: Channel) -> str | None:

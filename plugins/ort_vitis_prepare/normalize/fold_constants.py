@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, MOVES, Graph, Stage, attribute, transform
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, MOVES, SIZE_OPS, Graph, Stage, attribute, transform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Relu"
 ARITHMETIC = frozenset(_ARITHMETIC.split())
-FOLDABLE = ARITHMETIC | MOVES | {"Concat", "Shape", "Size"}
+FOLDABLE = ARITHMETIC | MOVES | SIZE_OPS | {"Concat"}
 
 TYPES = frozenset(
     {
@@ -123,7 +123,7 @@ def computed(graph: Graph, tensor: str) -> NDArray[Any] | None:
             values[name] = array
         elif node is None or node.op_type not in DECIDABLE or node.domain not in DEFAULT_DOMAINS:
             return None
-        elif node.op_type in ("Shape", "Size") and (shape := graph.static_shape(node.input[0])) is not None:
+        elif node.op_type in SIZE_OPS and (shape := graph.static_shape(node.input[0])) is not None:
             values[name] = _measured(node, shape)
         elif id(node) not in nodes:
             nodes[id(node)] = node
