@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, sole_quantizer
 from .product_biases import LARGEST, product_steps, sum_limits
@@ -117,7 +117,7 @@ def floor_biases(graph: Graph) -> int:
     """Give Conv and Gemm whole biases in place of finer ones, where their answers stay the same; how many."""
     count = 0
     for node in graph.of_type("Conv", "Gemm"):
-        steps = product_steps(graph, node) if len(node.input) > 2 and node.input[2] else None
+        steps = product_steps(graph, node) if has_input(node, 2) else None
         values = constant_values(graph, node.input[2]) if steps is not None else None
         if values is None or steps is None or not (values.astype(np.float64) / steps % 1).any():
             continue

@@ -15,11 +15,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
 from ort_vitis_plugin.graph.op_sets import CLAMP_OPS, WITH_BIAS
 
 from .code_grid import Grid, grid_behind, grid_of, is_native_dequantize, is_native_quantize
 from .every_code import agree, between_pairs, code_model
-from .qlinear_site import EIGHT_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ def _matters(node: NodeProto, x: Grid | None, y: Grid | None) -> bool:
     """Whether pairs of powers of two stand around the node, or around one with weights any pairs wider than 8 bits."""
     if x is None or y is None:
         return False
-    if node.op_type in WITH_BIAS and not {x.element_type, y.element_type} <= set(EIGHT_BITS):
+    if node.op_type in WITH_BIAS and not {x.element_type, y.element_type} <= EIGHT_BITS:
         return True
     return x.is_eight_bit_shift and y.is_eight_bit_shift
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from ort_vitis_plugin.graph import attribute
+from ort_vitis_plugin.graph import attribute, has_input
 from ort_vitis_plugin.graph.op_sets import PRODUCTS
 
 from .code_grid import Grid, grid_of, is_native_dequantize, is_native_quantize
@@ -110,7 +110,7 @@ def widen_codes(graph: Graph) -> int:
         if codes is None or wide is None or attribute(node, "block_size", 0):
             continue
         parameters = [node.input[1]]
-        if len(node.input) > 2 and node.input[2]:
+        if has_input(node, 2):
             zero = graph.array(node.input[2])
             if zero is None:
                 continue

@@ -14,7 +14,8 @@ from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
 from ort_vitis_plugin.custom_ops.put_functions import drop_unused_domains
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS, SIXTEEN_BITS
 
 from .opened_graph import opened_graph
 from .skipped_subgraphs import skip_blocks, skip_bodies
@@ -24,14 +25,12 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.graph import Skip
 
-EIGHT_BITS = frozenset({TensorProto.INT8, TensorProto.UINT8})
-SIXTEEN_BITS = frozenset({TensorProto.INT16, TensorProto.UINT16})
 _SIXTEEN_BIT_OPSET = 21
 _AXIS_OPSET = 13
 
 
 def _has_zero_point(node: NodeProto) -> bool:
-    return len(node.input) > 2 and bool(node.input[2])
+    return has_input(node, 2)
 
 
 def code_type(graph: Graph, node: NodeProto, *, quantizes: bool) -> int:

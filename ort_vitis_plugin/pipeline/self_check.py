@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto
 
 from ..custom_ops.qdq_nodes import is_native
 from ..data_readers import adapt_feed
 from ..errors import QuantizationError, SelfCheckError
 from ..graph import Graph
+from ..graph.element_types import EIGHT_BITS
 from ..graph.op_sets import MATRIX_PRODUCTS
 from ..measure.answers import answer, float_answers
 from ..measure.class_outputs import class_axes
@@ -242,7 +242,7 @@ def _has_packed_products(model: ModelProto) -> bool:
         weight = codes(node.input[1])
         if weight is not None and graph.is_constant(weight):
             beside = codes(node.input[0])
-            if beside is None or graph.element_type(beside) not in (TensorProto.INT8, TensorProto.UINT8):
+            if beside is None or graph.element_type(beside) not in EIGHT_BITS:
                 return True
     return False
 

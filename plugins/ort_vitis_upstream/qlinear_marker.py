@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnxruntime.quantization.operators.direct_q8 import QDQDirect8BitOp
 
-from ort_vitis_plugin.api import CLAMP_OPS, Marker, OrtOptions, QDQOperatorBase
+from ort_vitis_plugin.api import CLAMP_OPS, Marker, OrtOptions, QDQOperatorBase, has_input
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -65,7 +65,7 @@ class QLinearMarker(Marker):
         return QDQOperatorBase(self, node) if isinstance(handler, QDQDirect8BitOp) else handler
 
     def _computes_value(self, node: NodeProto) -> bool:
-        return len(node.input) > 2 and bool(node.input[2]) and self.graph.array(node.input[2]) is None
+        return has_input(node, 2) and self.graph.array(node.input[2]) is None
 
     def _has_device(self) -> bool:
         targets = map(self.settings.catalog.target, self.settings.lineage)

@@ -20,6 +20,7 @@ from ort_vitis_plugin.api import (
     attribute,
     clip_bounds,
     constant,
+    has_input,
     integers,
     scalar,
 )
@@ -66,7 +67,7 @@ def _pad(graph: Graph, node: NodeProto) -> bool:
     pads = integers(graph, node, "pads", 1)
     if pads is None:
         return False
-    if len(node.input) > 3 and node.input[3]:
+    if has_input(node, 3):
         axes = integers(graph, node, "axes", 3)
         if axes is None or min(axes) < 0:
             return False
@@ -76,7 +77,7 @@ def _pad(graph: Graph, node: NodeProto) -> bool:
         return False
     if attribute(node, "mode", b"constant") != b"constant":
         return True
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         return scalar(graph, node.input[2]) == 0.0
     return float(attribute(node, "value", 0.0)) == 0.0
 
