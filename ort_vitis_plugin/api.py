@@ -27,6 +27,7 @@ from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.growth import outgrows
 from .graph.nodes import DEFAULT_DOMAINS
 from .graph.op_sets import CLAMP_OPS, CONVOLUTIONS, MOVES, PRODUCTS, RESHAPES, SIZE_OPS, SOFTMAXES, WITH_BIAS
+from .graph.opsets import AXIS_OPSET, WIDE_OPSET
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
 from .measure.class_outputs import class_axes
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_WRITTEN",
+    "AXIS_OPSET",
     "CHANNELS_LAST",
     "CLAMPS",
     "CLAMP_OPS",
@@ -107,6 +109,7 @@ __all__ = [
     "RESHAPES",
     "SIZE_OPS",
     "SOFTMAXES",
+    "WIDE_OPSET",
     "WITH_BIAS",
     "Adjuster",
     "Bound",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import CLAMP_OPS
+from ort_vitis_plugin.graph.opsets import CLIP_ON_CODES_OPSET
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, is_native_quantize, sole_quantizer
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.graph import Graph
 
 _ON_CODES = {"Conv": 2, "Gemm": 2, "MatMul": 2, "Add": 2, "Mul": 2}  # and how many of the inputs have to be codes
-_CLIP_TAKES_CODES = 12
 
 
 def merge_equal_quantizers(graph: Graph) -> int:
@@ -71,7 +71,7 @@ def _clamped(limits: Sequence[float | None], grid: Grid) -> tuple[int, int]:
 
 def _swap(graph: Graph, clamp: NodeProto, quantizer: NodeProto, low: int, high: int, grid: Grid) -> None:
     source, codes = clamp.input[0], quantizer.output[0]
-    if graph.opset < _CLIP_TAKES_CODES:  # a pair in front of the clamp does the same
+    if graph.opset < CLIP_ON_CODES_OPSET:  # a pair in front of the clamp does the same
         before, rounded = graph.unique(f"{source}_codes"), graph.unique(f"{source}_rounded")
         parameters = list(quantizer.input[1:])
         graph.make("QuantizeLinear", [source, *parameters], [before], f"{source}_QuantizeLinear")

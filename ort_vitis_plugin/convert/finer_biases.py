@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ort_vitis_plugin.graph import Graph, attribute, has_input
+from ort_vitis_plugin.graph.opsets import AXIS_OPSET
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, sole_quantizer
 from .product_biases import LARGEST, product_steps, sum_limits
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 FINER = "its bias has finer steps than its products: int32 cannot hold it"
 _ABOVE = 1 + 2.0**-23
 _LARGEST_CUT = 13  # 256 * 2^-23 and a rounding are less than a product of 2^-13
-_AXIS_OPSET = 13
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def _refusal(graph: Graph, site: _Site) -> str:
     cut = np.log2(float(site.y.scale) / site.steps)
     bits = next((bits for bits in range(24) if not (np.ldexp(site.counts, bits) % 1).any()), 24)
     shift = int(site.y.zero_point) - site.y.limits[0]
-    if graph.opset < _AXIS_OPSET:
-        return f"{FINER}; scales per channel, which help, need opset {_AXIS_OPSET}"
+    if graph.opset < AXIS_OPSET:
+        return f"{FINER}; scales per channel, which help, need opset {AXIS_OPSET}"
     if shift % 2 or (cut < 0).any() or (cut[fine] < 1).any() or (cut[fine] > _LARGEST_CUT).any():
         return FINER
     if (

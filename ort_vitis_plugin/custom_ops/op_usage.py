@@ -12,6 +12,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 from ..errors import ModelError, UnsupportedError
 from ..graph import has_input, subgraphs, walk
 from ..graph.element_types import EIGHT_BITS
+from ..graph.opsets import AXIS_OPSET
 from .domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, OURS, QUANTIZE
 from .qdq_nodes import has_scale
 from .storage_types import RANGES, STORAGE_TYPES, UNSIGNED
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, int | str] = {"axis": 1, "bit_width": "8", "pos": ""}
 
 MIXED_OPSET = 15  # CastLike
-_AXIS_OPSET = 13
 _BFLOAT16_OPSET = 13
 
 
@@ -59,7 +59,7 @@ class Use:
         return max(
             10,
             MIXED_OPSET if self.mixed else 0,
-            _AXIS_OPSET if self.per_axis or len(self.bit_widths) > 1 else 0,
+            AXIS_OPSET if self.per_axis or len(self.bit_widths) > 1 else 0,
             _BFLOAT16_OPSET if TensorProto.BFLOAT16 in self.types else 0,
         )
 
