@@ -19,13 +19,15 @@ from .emission.clip_metadata import KEY as CLAMPS
 from .emission.names import GENERATED_SUFFIXES
 from .emission.pair_writer import Multiples, Pair, PairWriter
 from .errors import CalibrationError, ModelError, OptionError, QuantizationError, UnknownNameError, UnsupportedError
-from .graph import Graph, Skip, attribute, captured_names, rename_captured, subgraphs
+from .graph import Graph, Skip, attribute, captured_names, has_input, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.default_opset import default_opset
 from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store
 from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
+from .graph.growth import outgrows
 from .graph.nodes import DEFAULT_DOMAINS
-from .graph.op_sets import MOVES, RESHAPES
+from .graph.op_sets import CLAMP_OPS, CONVOLUTIONS, MOVES, PRODUCTS, RESHAPES, SIZE_OPS, SOFTMAXES, WITH_BIAS
+from .graph.opsets import AXIS_OPSET, WIDE_OPSET
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
 from .measure.class_outputs import class_axes
@@ -92,15 +94,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_WRITTEN",
+    "AXIS_OPSET",
     "CHANNELS_LAST",
     "CLAMPS",
+    "CLAMP_OPS",
+    "CONVOLUTIONS",
     "DEFAULT_DOMAINS",
     "FLOATS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
     "MOVES",
+    "PRODUCTS",
     "QUANTIZED_FLOATS",
     "RESHAPES",
+    "SIZE_OPS",
+    "SOFTMAXES",
+    "WIDE_OPSET",
+    "WITH_BIAS",
     "Adjuster",
     "Bound",
     "CalibraterBase",
@@ -195,6 +205,7 @@ __all__ = [
     "first_samples",
     "forecast",
     "fusion",
+    "has_input",
     "hookimpl",
     "integers",
     "internalized",
@@ -213,6 +224,7 @@ __all__ = [
     "open_session",
     "operands",
     "option",
+    "outgrows",
     "picked",
     "plan",
     "position_of",

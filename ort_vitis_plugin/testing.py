@@ -19,15 +19,15 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from .graph import Graph
 from .graph.element_types import FLOATS
+from .graph.op_sets import WITH_BIAS
 from .numerics.qtypes import QType, host_qtype
-from .onnx_io.sessions import SILENT, session_options
+from .onnx_io.sessions import REFUSALS, SILENT, session_options
 from .options.request import Request
 from .plan import Plan, Role, TensorPlan
-from .plugin.catalog import Catalog
+from .plugin.catalog import Catalog, bundled_catalog
 from .plugin.declarations import Transform, declared_options
 from .plugin.manager import new_manager
 from .request.call import Call
@@ -47,7 +47,6 @@ LEVELS = (
     onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
     onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
 )
-REFUSALS = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument)
 
 
 def graph(
@@ -126,13 +125,8 @@ def _every_op_type() -> Settings:
     return _settings((), {})
 
 
-@cache
-def _bundled() -> Catalog:
-    return Catalog(new_manager(entry_points=False))
-
-
 def _settings(plugins: Iterable[object], options: Mapping[str, object]) -> Settings:
-    catalog = _bundled()
+    catalog = bundled_catalog()
     if plugins:
         manager = new_manager(entry_points=False)
         for plugin in plugins:
@@ -225,9 +219,7 @@ def _role(edited: Graph, name: str) -> Role:
     if name not in edited.initializers:
         return Role.ACTIVATION
     readers = edited.consumers(name)
-    third = any(
-        node.op_type in ("Conv", "ConvTranspose", "Gemm") and list(node.input).index(name) == 2 for node in readers
-    )
+    third = any(node.op_type in WITH_BIAS and list(node.input).index(name) == 2 for node in readers)
     return Role.BIAS if third else Role.WEIGHT
 
 

@@ -21,7 +21,7 @@ from ..custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, 
 from ..data_readers import RandomDataReader, adapt_feed, reader_for
 from ..errors import CalibrationError, ModelError, OutputError, QuantizationError
 from ..foreign import public
-from ..graph import Graph, attribute
+from ..graph import Graph, attribute, has_input
 from ..numerics.positions import position_of
 from ..numerics.quantize import along
 from ..onnx_io.load import load_model
@@ -69,7 +69,7 @@ def _quantized(graph: Graph) -> list[_Codes]:
     """One-node pairs and dequantized tensors under the name of their float output; other codes under their own."""
     found = []
     for node in graph:
-        kind = graph.element_type(node.input[2]) if len(node.input) > 2 and node.input[2] else 0
+        kind = graph.element_type(node.input[2]) if has_input(node, 2) else 0
         if is_fix_neuron(node):
             found.append(_Codes(node.output[0], node.output[0], node, kind or TensorProto.INT8))
         elif is_block_pair(node):
@@ -259,7 +259,7 @@ def dump_model(
                 progress.advance()
                 continue
             scale = value(codes.node.input[1])
-            given = len(codes.node.input) > 2 and bool(codes.node.input[2])
+            given = has_input(codes.node, 2)
             zero = value(codes.node.input[2]) if given else np.zeros(scale.shape, codes.dtype)
             array = value(codes.source)
             array = _fix_neuron_codes(codes, array, scale, zero) if codes.is_fix_neuron else array.astype(codes.dtype)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ..custom_ops.domains import VAI_DOMAIN
 from .output import Output
 from .verb import verb
 
@@ -59,7 +60,6 @@ CONVERTERS = {
         "weights that are listed as graph inputs become constants",
     ),
 }
-DOMAIN = "com.vai.quantize"
 
 
 def _files(function: Any) -> Any:
@@ -81,7 +81,7 @@ def _files(function: Any) -> Any:
 @click.argument("what", metavar="WHAT", type=click.Choice(tuple(CONVERTERS)))
 @click.argument("model", metavar="MODEL")
 @_files
-@click.option("--domain", metavar="NAME", help=f"For WHAT=domain: the one that ops shall have (default: {DOMAIN}).")
+@click.option("--domain", metavar="NAME", help=f"For WHAT=domain: the one that ops shall have (default: {VAI_DOMAIN}).")
 def convert_verb(
     out: Output, what: str, model: str, output: str | None, external_data: bool, domain: str | None
 ) -> None:
@@ -105,7 +105,12 @@ def _convert(
     home, takes, _ = CONVERTERS[what]
     if domain is not None and takes != "domain":
         raise OptionError(f"--domain {domain}: {what} names no domain; leave it out, or run `ort-vitis convert domain`")
-    extra: dict[str, list[Any]] = {"report": [report], "skips": [report.skips], "domain": [domain or DOMAIN], "": []}
+    extra: dict[str, list[Any]] = {
+        "report": [report],
+        "skips": [report.skips],
+        "domain": [domain or VAI_DOMAIN],
+        "": [],
+    }
     converted = converter(home)(load_model(model), *extra[takes])
     said = [*report.notes, *(f"{skip.node} ({skip.op_type}) stays: {skip.reason}" for skip in report.skips)]
     for text in said:

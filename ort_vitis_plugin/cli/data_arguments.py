@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from ..data_readers.picture_to_array import COLORS, LAYOUTS, RESIZES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -32,7 +34,7 @@ FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         PICTURES,
         {
             "metavar": "HOW",
-            "type": click.Choice(("shortest", "stretch", "letterbox")),
+            "type": click.Choice(RESIZES),
             "help": "How to resize: shortest, stretch, letterbox.",
         },
     ),
@@ -43,14 +45,14 @@ FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "layout",
         PICTURES,
-        {"metavar": "AXES", "type": click.Choice(("NCHW", "NHWC")), "help": "NCHW or NHWC (default: the input's)."},
+        {"metavar": "AXES", "type": click.Choice(LAYOUTS), "help": "NCHW or NHWC (default: the input's)."},
     ),
     (
         "color",
         PICTURES,
         {
             "metavar": "C",
-            "type": click.Choice(("RGB", "BGR", "L")),
+            "type": click.Choice(tuple(COLORS)),
             "help": "RGB, BGR or L (default: by the input's channels).",
         },
     ),

@@ -77,9 +77,9 @@ def uninstall(*packages: str) -> None:
                 sys.modules.pop(name, None)
 
 
-def served_packages(catalog: Catalog | None = None) -> list[str]:
+def served_packages() -> list[str]:
     """The packages whose names are served."""
-    return sorted({name.partition(".")[0] for name in _served(catalog or shared_catalog())})
+    return sorted({name.partition(".")[0] for name in _served(shared_catalog())})
 
 
 def _served(catalog: Catalog) -> dict[str, Provider]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ort_vitis_plugin.graph.clip_limits import clip_limits
+from ort_vitis_plugin.graph.op_sets import CLAMP_OPS
+from ort_vitis_plugin.graph.opsets import CLIP_ON_CODES_OPSET
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, is_native_quantize, sole_quantizer
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.graph import Graph
 
 _ON_CODES = {"Conv": 2, "Gemm": 2, "MatMul": 2, "Add": 2, "Mul": 2}  # and how many of the inputs have to be codes
-_CLAMPS = ("Relu", "Clip")
-_CLIP_TAKES_CODES = 12
 
 
 def merge_equal_quantizers(graph: Graph) -> int:
@@ -44,7 +44,7 @@ def merge_equal_quantizers(graph: Graph) -> int:
 def _is_computed_on_codes(graph: Graph, tensor: str) -> bool:
     """Whether a tensor comes from an operator that onnxruntime computes on codes if a quantize node follows."""
     node = graph.producer(tensor)
-    while node is not None and node.op_type in _CLAMPS and graph.sole_consumer(node.input[0]) is node:
+    while node is not None and node.op_type in CLAMP_OPS and graph.sole_consumer(node.input[0]) is node:
         node = graph.producer(node.input[0])
     if node is None or node.op_type not in _ON_CODES:
         return False
@@ -71,7 +71,7 @@ def _clamped(limits: Sequence[float | None], grid: Grid) -> tuple[int, int]:
 
 def _swap(graph: Graph, clamp: NodeProto, quantizer: NodeProto, low: int, high: int, grid: Grid) -> None:
     source, codes = clamp.input[0], quantizer.output[0]
-    if graph.opset < _CLIP_TAKES_CODES:  # a pair in front of the clamp does the same
+    if graph.opset < CLIP_ON_CODES_OPSET:  # a pair in front of the clamp does the same
         before, rounded = graph.unique(f"{source}_codes"), graph.unique(f"{source}_rounded")
         parameters = list(quantizer.input[1:])
         graph.make("QuantizeLinear", [source, *parameters], [before], f"{source}_QuantizeLinear")
@@ -116,6 +116,6 @@ def _is_moved(graph: Graph, clamp: NodeProto) -> bool:
 
 def clip_codes(graph: Graph) -> int:
     """Let every Relu and Clip between an integer kernel and its quantize node clamp the codes instead; how many."""
-    count = sum(_is_moved(graph, node) for node in reversed(graph.sorted()) if node.op_type in _CLAMPS)
+    count = sum(_is_moved(graph, node) for node in reversed(graph.sorted()) if node.op_type in CLAMP_OPS)
     clear_unread(graph)
     return count

@@ -10,18 +10,17 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS, SIXTEEN_BITS
 from ort_vitis_plugin.numerics.positions import position_of
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import along, dequantize, quantize
-
-from .qlinear_site import EIGHT_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-_KNOWN = (*EIGHT_BITS, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32)
+_KNOWN = EIGHT_BITS | SIXTEEN_BITS | {TensorProto.INT32}
 
 
 def is_native_quantize(node: NodeProto | None) -> bool:
@@ -93,7 +92,7 @@ def grid_of(graph: Graph, node: NodeProto | None) -> Grid | None:
     if scale is None or scale.dtype != np.float32:
         return None
     zero, element_type = np.zeros(scale.shape, np.int64), 0
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         array = graph.array(node.input[2])
         if array is None or array.size != scale.size:
             return None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
+from ort_vitis_plugin.graph.opsets import AXIS_OPSET
 
 from .code_grid import Grid, clear_unread, constant_values, grid_behind, grid_of, sole_quantizer
 from .product_biases import LARGEST, product_steps, sum_limits
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 FINER = "its bias has finer steps than its products: int32 cannot hold it"
 _ABOVE = 1 + 2.0**-23
 _LARGEST_CUT = 13  # 256 * 2^-23 and a rounding are less than a product of 2^-13
-_AXIS_OPSET = 13
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def _refusal(graph: Graph, site: _Site) -> str:
     cut = np.log2(float(site.y.scale) / site.steps)
     bits = next((bits for bits in range(24) if not (np.ldexp(site.counts, bits) % 1).any()), 24)
     shift = int(site.y.zero_point) - site.y.limits[0]
-    if graph.opset < _AXIS_OPSET:
-        return f"{FINER}; scales per channel, which help, need opset {_AXIS_OPSET}"
+    if graph.opset < AXIS_OPSET:
+        return f"{FINER}; scales per channel, which help, need opset {AXIS_OPSET}"
     if shift % 2 or (cut < 0).any() or (cut[fine] < 1).any() or (cut[fine] > _LARGEST_CUT).any():
         return FINER
     if (
@@ -117,7 +117,7 @@ def floor_biases(graph: Graph) -> int:
     """Give Conv and Gemm whole biases in place of finer ones, where their answers stay the same; how many."""
     count = 0
     for node in graph.of_type("Conv", "Gemm"):
-        steps = product_steps(graph, node) if len(node.input) > 2 and node.input[2] else None
+        steps = product_steps(graph, node) if has_input(node, 2) else None
         values = constant_values(graph, node.input[2]) if steps is not None else None
         if values is None or steps is None or not (values.astype(np.float64) / steps % 1).any():
             continue

@@ -15,6 +15,7 @@ from onnx import helper
 
 from ort_vitis_plugin.graph import Graph, attribute
 from ort_vitis_plugin.graph.nodes import MICROSOFT
+from ort_vitis_plugin.graph.opsets import CLIP_ON_CODES_OPSET
 
 from .code_grid import Grid, grid_behind, grid_of, is_native_quantize
 from .every_code import X, Y, agree, between_pairs, code_model
@@ -22,8 +23,6 @@ from .every_code import X, Y, agree, between_pairs, code_model
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
-
-_CLIP_TAKES_CODES = 12
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,8 @@ def hard_sigmoid_on_codes(graph: Graph) -> int:
         chain = _chain(graph, node)
         if chain is None:
             continue
-        if graph.opset < _CLIP_TAKES_CODES:
-            graph.skip(node, f"Clip takes codes from opset {_CLIP_TAKES_CODES} on; the model has {graph.opset}")
+        if graph.opset < CLIP_ON_CODES_OPSET:
+            graph.skip(node, f"Clip takes codes from opset {CLIP_ON_CODES_OPSET} on; the model has {graph.opset}")
             continue
         constants = _constants(chain)
         if not _is_exact(chain, constants, graph.opset):

@@ -15,16 +15,16 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
+from ort_vitis_plugin.graph.op_sets import CLAMP_OPS, WITH_BIAS
 
 from .code_grid import Grid, grid_behind, grid_of, is_native_dequantize, is_native_quantize
 from .every_code import agree, between_pairs, code_model
-from .qlinear_site import EIGHT_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LEAST = np.array(np.finfo(np.float32).min, np.float32)
-_WEIGHTED = ("Conv", "ConvTranspose", "Gemm")
 
 
 def _is_power_of_two(number: int) -> bool:
@@ -82,7 +82,7 @@ _WHY: dict[str, Callable[[Graph, NodeProto, Grid], str]] = {
     "Sigmoid": _table,
     "Softmax": _softmax,
     "Resize": _resize,
-    **dict.fromkeys(_WEIGHTED, _weighted),
+    **dict.fromkeys(WITH_BIAS, _weighted),
 }
 
 
@@ -97,7 +97,7 @@ def _put_max_before(graph: Graph, quantizer: NodeProto, least: str) -> None:
 def _quantizers(graph: Graph, node: NodeProto) -> list[NodeProto]:
     """The quantize nodes behind a node, or behind the clamps behind it, which onnxruntime looks through."""
     readers = graph.consumers(node.output[0])
-    behind = [_quantizers(graph, reader) for reader in readers if reader.op_type in ("Relu", "Clip")]
+    behind = [_quantizers(graph, reader) for reader in readers if reader.op_type in CLAMP_OPS]
     return [*filter(is_native_quantize, readers), *(quantizer for found in behind for quantizer in found)]
 
 
@@ -105,7 +105,7 @@ def _matters(node: NodeProto, x: Grid | None, y: Grid | None) -> bool:
     """Whether pairs of powers of two stand around the node, or around one with weights any pairs wider than 8 bits."""
     if x is None or y is None:
         return False
-    if node.op_type in _WEIGHTED and not {x.element_type, y.element_type} <= set(EIGHT_BITS):
+    if node.op_type in WITH_BIAS and not {x.element_type, y.element_type} <= EIGHT_BITS:
         return True
     return x.is_eight_bit_shift and y.is_eight_bit_shift
 

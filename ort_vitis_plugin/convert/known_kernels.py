@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, OURS, QUANTIZE
 from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, walk
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS, SIXTEEN_BITS
 from ort_vitis_plugin.graph.nodes import MICROSOFT
 from ort_vitis_plugin.numerics.positions import position_of
 
 from .code_grid import is_native_dequantize, is_native_quantize
-from .vitis_qdq import EIGHT_BITS, SIXTEEN_BITS, code_type, standardize
+from .vitis_qdq import code_type, standardize
 
 if TYPE_CHECKING:
     from onnx import NodeProto

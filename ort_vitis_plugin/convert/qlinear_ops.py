@@ -12,12 +12,13 @@ import numpy as np
 from onnx import TensorProto
 
 from ort_vitis_plugin.graph import attribute
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
 from ort_vitis_plugin.graph.nodes import MICROSOFT
 from ort_vitis_plugin.graph.op_sets import MOVES
 from ort_vitis_plugin.numerics.qtypes import host_qtype
 from ort_vitis_plugin.numerics.quantize import dequantize, quantize
 
-from .qlinear_site import EIGHT_BITS, NO_BIAS, Site, Writer, Written, activations, bias, weighted
+from .qlinear_site import NO_BIAS, Site, Writer, Written, activations, bias, weighted
 
 # ---------------------------------------------------------------------- products
 

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from ort_vitis_plugin.graph import has_input
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
+
 if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ort_vitis_plugin.graph import Graph
 
-EIGHT_BITS = (TensorProto.UINT8, TensorProto.INT8)
 # x * w is computed in float32 by whoever wrote the model: it differs from ours by its rounding.
 SCALE_TOLERANCE = 1e-5
 
@@ -70,7 +72,7 @@ class Site:
 
     def has_input(self, number: int) -> bool:
         """Whether an optional input is there."""
-        return len(self.node.input) > number and bool(self.node.input[number])
+        return has_input(self.node, number)
 
 
 @dataclass(frozen=True)

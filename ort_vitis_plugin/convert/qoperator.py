@@ -10,7 +10,8 @@ from onnx import TensorProto, helper
 
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
-from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, subgraphs
+from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, has_input, subgraphs
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
 from ort_vitis_plugin.graph.nodes import MICROSOFT
 
 from .clip_on_codes import clip_codes
@@ -18,7 +19,7 @@ from .finer_biases import floor_biases
 from .opened_graph import opened_graph
 from .product_biases import widen_biases
 from .qlinear_ops import WRITERS
-from .qlinear_site import EIGHT_BITS, Codes, Site, Written
+from .qlinear_site import Codes, Site, Written
 from .skipped_subgraphs import skip_blocks
 from .stored_weights import fold_codes
 
@@ -88,7 +89,7 @@ class Converter:
         scale = self.graph.array(pair_half.input[1])
         if scale is None or scale.dtype != np.float32 or attribute(pair_half, "block_size", 0):
             return None
-        if len(pair_half.input) > 2 and pair_half.input[2]:
+        if has_input(pair_half, 2):
             zero_name = pair_half.input[2]
         elif scale.size == 1:
             zero_name = self._zero(self._element_type_without_zero(pair_half, tensor))
@@ -96,7 +97,7 @@ class Converter:
             return None
         zero = self.graph.array(zero_name)
         element_type = self.graph.element_type(zero_name)
-        if zero is None or element_type not in (*EIGHT_BITS, TensorProto.INT32) or zero.size != scale.size:
+        if zero is None or element_type not in EIGHT_BITS | {TensorProto.INT32} or zero.size != scale.size:
             return None
         shape = () if scale.size == 1 else (scale.size,)
         axis = attribute(pair_half, "axis", 1) if shape else None
@@ -110,7 +111,7 @@ class Converter:
 
     def _zero(self, element_type: int) -> str:
         """A zero point 0 for nodes that came without one."""
-        if element_type not in (*EIGHT_BITS, TensorProto.INT32):
+        if element_type not in EIGHT_BITS | {TensorProto.INT32}:
             return ""
         if element_type not in self._zeros:
             dtype = helper.tensor_dtype_to_np_dtype(element_type)

@@ -15,8 +15,9 @@ from onnx import TensorProto, helper
 
 from ort_vitis_plugin import custom_ops
 from ort_vitis_plugin.custom_ops.domains import DEQUANTIZE, FIX_NEURON, QUANTIZE
-from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute
-from ort_vitis_plugin.graph.weighted_inputs import WEIGHTED
+from ort_vitis_plugin.graph import DEFAULT_DOMAINS, Graph, attribute, has_input
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS
+from ort_vitis_plugin.graph.op_sets import PRODUCTS
 
 from .code_grid import (
     clear_unread,
@@ -28,7 +29,7 @@ from .code_grid import (
     sole_quantizer,
 )
 from .product_biases import LARGEST, sum_limits
-from .qlinear_site import EIGHT_BITS, SCALE_TOLERANCE
+from .qlinear_site import SCALE_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def fold_codes(graph: Graph) -> int:
 
 def _parameters(graph: Graph, node: NodeProto) -> tuple[NDArray[Any], NDArray[Any] | None] | None:
     scale = graph.array(node.input[1])
-    given = len(node.input) > 2 and bool(node.input[2])
+    given = has_input(node, 2)
     zero = graph.array(node.input[2]) if given else None
     return None if scale is None or scale.dtype != np.float32 or (given and zero is None) else (scale, zero)
 
@@ -121,11 +122,11 @@ def store_rounded(graph: Graph) -> int:
 def is_on_codes(graph: Graph, node: NodeProto) -> bool:
     """Whether onnxruntime computes a Conv, Gemm or MatMul on the codes of its operands, weights in int8 or uint8."""
     x, w = grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
-    if x is None or w is None or x.axis is not None or not {x.element_type, w.element_type} <= set(EIGHT_BITS):
+    if x is None or w is None or x.axis is not None or not {x.element_type, w.element_type} <= EIGHT_BITS:
         return False
     if x.element_type == TensorProto.INT8 != w.element_type or node.op_type == "ConvTranspose":
         return False
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         bias = grid_behind(graph, node.input[2])
         if bias is None or bias.element_type != TensorProto.INT32:
             return False
@@ -140,7 +141,7 @@ def may_round(graph: Graph, node: NodeProto) -> bool:
     limits, x, w = sum_limits(graph, node), grid_behind(graph, node.input[0]), grid_behind(graph, node.input[1])
     if limits is None or x is None or w is None or not (x.is_eight_bit_shift and w.is_eight_bit_shift):
         return False
-    bias = constant_values(graph, node.input[2]) if len(node.input) > 2 and node.input[2] else None
+    bias = constant_values(graph, node.input[2]) if has_input(node, 2) else None
     steps = x.scale.astype(np.float64) * w.scale
     largest = 0.0 if bias is None else float(np.abs(bias.reshape(-1) / steps).max(initial=0.0))
     return float(limits.max(initial=0.0)) + largest > LARGEST
@@ -153,7 +154,7 @@ def store_float_weights(graph: Graph) -> int:
     """
     count = 0
     for node in graph:
-        if node.op_type not in WEIGHTED or node.domain not in DEFAULT_DOMAINS:
+        if node.op_type not in PRODUCTS or node.domain not in DEFAULT_DOMAINS:
             continue
         rounds = may_round(graph, node)
         if is_on_codes(graph, node):

@@ -13,7 +13,7 @@ from ort_vitis_plugin.custom_ops.put_functions import drop_unused_domains
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_block_pair, is_dequantize, is_fix_neuron, is_quantize
 from ort_vitis_plugin.emission import clip_metadata, provenance
 from ort_vitis_plugin.foreign import public
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
 from ort_vitis_plugin.graph.clip_limits import clip_limits
 from ort_vitis_plugin.graph.op_sets import MOVES
 from ort_vitis_plugin.plugin.op_functions import define_ops
@@ -44,7 +44,7 @@ _SIX = 6.0  # what Relu6 ends at; a range that ends exactly there was cut there
 def _range(graph: Graph, node: NodeProto) -> Limits:
     """The numbers at the ends of the codes of a quantizer or FixNeuron; a lower end of 0 only where that is exact."""
     zero: NDArray[Any] | None = np.zeros((), np.uint8 if is_quantize(node) else np.int8)
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         zero = graph.array(node.input[2])
     scale = graph.array(node.input[1])
     if zero is None or scale is None or zero.dtype.kind not in "iu":
@@ -136,7 +136,7 @@ def _pass_on(graph: Graph, node: NodeProto) -> None:
 def _fold_constant(graph: Graph, node: NodeProto) -> bool:
     """Codes that are constant become a float initializer under the name of the dequantized tensor."""
     codes, scale = graph.array(node.input[0]), graph.array(node.input[1])
-    given = len(node.input) > 2 and bool(node.input[2])
+    given = has_input(node, 2)
     zero = graph.array(node.input[2]) if given else None
     if codes is None or scale is None or (given and zero is None):
         return False

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from ort_vitis_plugin.graph import attribute
-from ort_vitis_plugin.graph.weighted_inputs import WEIGHTED
+from ort_vitis_plugin.graph import attribute, has_input
+from ort_vitis_plugin.graph.op_sets import PRODUCTS
 
 from .code_grid import Grid, grid_of, is_native_dequantize, is_native_quantize
 
@@ -55,7 +55,7 @@ def _shift_constant(graph: Graph, dequantizer: NodeProto) -> bool:
     readers = graph.consumers(dequantizer.output[0])
     if grid is None or codes is None or not _is_signed_activation(grid):
         return False
-    if not readers or any(reader.op_type in WEIGHTED for reader in readers):
+    if not readers or any(reader.op_type in PRODUCTS for reader in readers):
         return False
     name = graph.add_initializer(f"{dequantizer.input[0]}_uint8", (codes.astype(np.int16) + _OFFSET).astype(np.uint8))
     _shift(graph, [dequantizer], grid, name)
@@ -110,7 +110,7 @@ def widen_codes(graph: Graph) -> int:
         if codes is None or wide is None or attribute(node, "block_size", 0):
             continue
         parameters = [node.input[1]]
-        if len(node.input) > 2 and node.input[2]:
+        if has_input(node, 2):
             zero = graph.array(node.input[2])
             if zero is None:
                 continue

@@ -14,7 +14,9 @@ from ort_vitis_plugin.custom_ops.op_usage import bit_width_of
 from ort_vitis_plugin.custom_ops.put_functions import drop_unused_domains
 from ort_vitis_plugin.custom_ops.qdq_nodes import is_native
 from ort_vitis_plugin.foreign import public
-from ort_vitis_plugin.graph import Graph, attribute
+from ort_vitis_plugin.graph import Graph, attribute, has_input
+from ort_vitis_plugin.graph.element_types import EIGHT_BITS, SIXTEEN_BITS
+from ort_vitis_plugin.graph.opsets import AXIS_OPSET, WIDE_OPSET
 
 from .opened_graph import opened_graph
 from .skipped_subgraphs import skip_blocks, skip_bodies
@@ -24,14 +26,9 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.graph import Skip
 
-EIGHT_BITS = frozenset({TensorProto.INT8, TensorProto.UINT8})
-SIXTEEN_BITS = frozenset({TensorProto.INT16, TensorProto.UINT16})
-_SIXTEEN_BIT_OPSET = 21
-_AXIS_OPSET = 13
-
 
 def _has_zero_point(node: NodeProto) -> bool:
-    return len(node.input) > 2 and bool(node.input[2])
+    return has_input(node, 2)
 
 
 def code_type(graph: Graph, node: NodeProto, *, quantizes: bool) -> int:
@@ -64,10 +61,10 @@ def _is_plain_bias(graph: Graph, node: NodeProto) -> bool:
 def _refusal_by_standard(graph: Graph, node: NodeProto, *, quantizes: bool) -> str:
     """Why ONNX's own op cannot replace the node; '' if it can."""
     kind = code_type(graph, node, quantizes=quantizes)
-    if _is_per_axis(graph, node) and graph.opset < _AXIS_OPSET:
-        return f"a scale per channel needs opset {_AXIS_OPSET}; the model has {graph.opset}"
-    if kind in SIXTEEN_BITS and graph.opset < _SIXTEEN_BIT_OPSET:
-        return f"{_type_name(kind)} needs opset {_SIXTEEN_BIT_OPSET}; the model has {graph.opset}"
+    if _is_per_axis(graph, node) and graph.opset < AXIS_OPSET:
+        return f"a scale per channel needs opset {AXIS_OPSET}; the model has {graph.opset}"
+    if kind in SIXTEEN_BITS and graph.opset < WIDE_OPSET:
+        return f"{_type_name(kind)} needs opset {WIDE_OPSET}; the model has {graph.opset}"
     if kind in EIGHT_BITS | SIXTEEN_BITS:
         return ""
     if not quantizes and kind == TensorProto.INT32 and _is_plain_bias(graph, node):
@@ -88,8 +85,8 @@ def _split_fix_neuron(graph: Graph, node: NodeProto) -> str:
     kind = code_type(graph, node, quantizes=True) if _has_zero_point(node) else TensorProto.INT8
     if bit_width_of(node) != 8 or kind not in EIGHT_BITS:
         return f"{bit_width_of(node)} bits of {_type_name(kind)}; QuantizeLinear has 8 bits"
-    if _is_per_axis(graph, node) and graph.opset < _AXIS_OPSET:
-        return f"a scale per channel needs opset {_AXIS_OPSET}; the model has {graph.opset}"
+    if _is_per_axis(graph, node) and graph.opset < AXIS_OPSET:
+        return f"a scale per channel needs opset {AXIS_OPSET}; the model has {graph.opset}"
     parameters = list(node.input[1:3])
     if not _has_zero_point(node):
         size = graph.static_shape(node.input[1])

@@ -14,11 +14,11 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, helper
 from ort_vitis_plugin.graph.nodes import DEFAULT_DOMAINS
 
 from ..errors import ModelError
-from ..graph import walk
+from ..graph import has_input, walk
 from ..graph.default_opset import default_opset
 from .domains import OURS
 from .function_bodies import function_body
-from .op_usage import DEFAULTS, MIXED_OPSET, Tensors, Use, has_input, our_nodes, use_of, zero_point_types
+from .op_usage import DEFAULTS, MIXED_OPSET, Tensors, Use, our_nodes, use_of, zero_point_types
 from .put_functions import put_functions
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from ..errors import ModelError, UnsupportedError
-from ..graph import subgraphs, walk
+from ..graph import has_input, subgraphs, walk
+from ..graph.element_types import EIGHT_BITS
+from ..graph.opsets import AXIS_OPSET
 from .domains import CONTRIB_DOMAIN, DEQUANTIZE, FIX_NEURON, OURS, QUANTIZE
 from .qdq_nodes import has_scale
 from .storage_types import RANGES, STORAGE_TYPES, UNSIGNED
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, int | str] = {"axis": 1, "bit_width": "8", "pos": ""}
 
 MIXED_OPSET = 15  # CastLike
-_AXIS_OPSET = 13
 _BFLOAT16_OPSET = 13
 
 
@@ -49,7 +50,7 @@ class Use:
     @property
     def native(self) -> bool:
         """FixNeuron and the pair of ai.onnx.contrib are ORT's own 8-bit ops where these can say it."""
-        eight_bits = self.types <= {TensorProto.INT8, TensorProto.UINT8}
+        eight_bits = self.types <= EIGHT_BITS
         return self.domain == CONTRIB_DOMAIN and eight_bits and self.bit_widths <= {8}
 
     @property
@@ -58,7 +59,7 @@ class Use:
         return max(
             10,
             MIXED_OPSET if self.mixed else 0,
-            _AXIS_OPSET if self.per_axis or len(self.bit_widths) > 1 else 0,
+            AXIS_OPSET if self.per_axis or len(self.bit_widths) > 1 else 0,
             _BFLOAT16_OPSET if TensorProto.BFLOAT16 in self.types else 0,
         )
 
@@ -93,11 +94,6 @@ class Tensors:
     def _set(self, name: str, tensor: TensorProto) -> None:
         self.types[name] = tensor.data_type
         self.sizes[name] = math.prod(tensor.dims)
-
-
-def has_input(node: NodeProto, index: int) -> bool:
-    """Whether an optional input is there."""
-    return len(node.input) > index and bool(node.input[index])
 
 
 def our_nodes(model: ModelProto) -> dict[tuple[str, str], list[NodeProto]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import TensorProto
 
+from ..graph.element_types import EIGHT_BITS, SIXTEEN_BITS
 from ..graph.nodes import attribute
 from .qdq_nodes import is_native
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 # Codes of 32 bits are sums of products, not what an operator multiplies.
-OPERANDS = (TensorProto.UINT8, TensorProto.INT8, TensorProto.UINT16, TensorProto.INT16)
+OPERANDS = EIGHT_BITS | SIXTEEN_BITS
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnx import helper
-
+from .metadata import entry, remove_entry, set_entry
 from .provenance import recorded
 
 if TYPE_CHECKING:
@@ -36,20 +35,17 @@ def keep(model: ModelProto, limits: Mapping[str, Limits]) -> None:
     known = {**(kept(model) or {}), **limits}
     if not known:
         return
-    entries = {entry.key: entry.value for entry in model.metadata_props}
-    helper.set_model_props(model, {**entries, KEY: json.dumps(known)})
+    set_entry(model, KEY, json.dumps(known))
 
 
 def kept(model: ModelProto) -> dict[str, Limits] | None:
     """The limits by tensor; None where nothing says that this package quantized the model."""
-    for entry in model.metadata_props:
-        if entry.key == KEY:
-            return {tensor: (low, high) for tensor, (low, high) in json.loads(entry.value).items()}
+    text = entry(model, KEY)
+    if text is not None:
+        return {tensor: (low, high) for tensor, (low, high) in json.loads(text).items()}
     return {} if recorded(model) is not None else None
 
 
 def forget(model: ModelProto) -> None:
     """Take the entry out, once the clamps are back."""
-    for index in reversed(range(len(model.metadata_props))):
-        if model.metadata_props[index].key == KEY:
-            del model.metadata_props[index]
+    remove_entry(model, KEY)

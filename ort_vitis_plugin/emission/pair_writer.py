@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 
 from ..errors import ModelError
 from ..graph.nodes import MICROSOFT
+from ..graph.opsets import WIDE_OPSET
 from ..numerics.qtypes import INT32, QType, Scaling, storage_dtype
 from ..numerics.quantize import quantize, round_to_float
 from ..onnx_io.ort_support import has_native_pairs
@@ -160,7 +161,7 @@ class PairWriter:
             return ""
         if self.asked.use_qdq_contrib_ops or not has_native_pairs(self.opset):
             return MICROSOFT
-        return MICROSOFT if kind.bits not in (8, 32) and self.opset < 21 else ""
+        return MICROSOFT if kind.bits not in (8, 32) and self.opset < WIDE_OPSET else ""
 
     def operator(self, kind: QType, *, dequantize: bool) -> str:
         """The op type of one half of a pair."""

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from onnx import helper
+from .metadata import entry, remove_entry, set_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Collection, Mapping
 
     from onnx import ModelProto
 
@@ -18,26 +18,20 @@ KEY = "ort_vitis_plugin.provenance"
 LEFT_OVER = "onnx.infer"
 
 
-def record(model: ModelProto, facts: Mapping[str, Any], kept: Container[str] = ()) -> None:
+def record(model: ModelProto, facts: Mapping[str, Any], kept: Collection[str] = ()) -> None:
     """Write the facts down and take out what steps left over; ``kept`` are keys that the caller's model had."""
-    entries = {entry.key: entry.value for entry in model.metadata_props if entry.key != LEFT_OVER or LEFT_OVER in kept}
-    helper.set_model_props(model, {**entries, KEY: json.dumps(facts, sort_keys=True)})
+    set_entry(model, KEY, json.dumps(facts, sort_keys=True), without={LEFT_OVER} - {*kept})
 
 
 def recorded(model: ModelProto) -> dict[str, Any] | None:
     """What the file says of how it was made; None where it says nothing that can be read."""
-    for entry in model.metadata_props:
-        if entry.key == KEY:
-            try:
-                found = json.loads(entry.value)
-            except ValueError:
-                return None
-            return found if isinstance(found, dict) else None
-    return None
+    try:
+        found = json.loads(entry(model, KEY) or "null")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def forget_facts(model: ModelProto) -> None:
     """Take the facts out of a model that is no longer what they speak of."""
-    for index in reversed(range(len(model.metadata_props))):
-        if model.metadata_props[index].key == KEY:
-            del model.metadata_props[index]
+    remove_entry(model, KEY)

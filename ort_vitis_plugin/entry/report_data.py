@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..custom_ops.qdq_nodes import is_dequantize
 from ..data_readers import RandomDataReader, Samples
 from ..data_readers.spread import picked, spread
@@ -17,6 +15,7 @@ from ..measure.layer_errors import layer_errors
 from ..numerics.positions import position_of
 from ..numerics.qtypes import host_qtype
 from ..onnx_io.load import load_model
+from ..report.json_data import finite_or_none
 from .quantize_static import calibrate, prepared
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def report_data(
                 "tensor": each.tensor,
                 "made_by": each.producer,
                 "constant": order.is_constant(each.tensor),
-                **{key: _finite(getattr(each, key)) for key in ("through", "alone", "weights", "contrast")},
+                **{key: finite_or_none(getattr(each, key)) for key in ("through", "alone", "weights", "contrast")},
                 "clipped": each.clipped,
                 "range": ranges.get(each.tensor),
                 "distribution": _distribution(sketches.get(each.tensor)),
@@ -117,7 +116,3 @@ def _distribution(sketch: Sketch | None) -> dict[str, Any] | None:
         return None
     counts, edges = sketch.histogram(BINS)
     return {"counts": [int(count) for count in counts], "low": float(edges[0]), "high": float(edges[-1])}
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)

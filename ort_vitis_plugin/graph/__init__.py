@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .graph import Graph, Skip
-from .nodes import DEFAULT_DOMAINS, attribute, constant_value
+from .nodes import DEFAULT_DOMAINS, attribute, constant_value, has_input
 from .subgraphs import body_names, captured_names, inner_nodes, rename_captured, rename_tensors, subgraphs, walk
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "body_names",
     "captured_names",
     "constant_value",
+    "has_input",
     "inner_nodes",
     "rename_captured",
     "rename_tensors",

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import NodeProto, helper, numpy_helper
 
 from .graph import Graph
-from .nodes import attribute
+from .nodes import attribute, has_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def scalar(graph: Graph, tensor: str) -> float | None:
 def integers(graph: Graph, node: NodeProto, name: str, position: int) -> list[int] | None:
     """A list of integers that is an attribute in older opsets and an input in newer ones; None where absent."""
     listed = attribute(node, name)
-    if listed is None and len(node.input) > position and node.input[position]:
+    if listed is None and has_input(node, position):
         value = constant(graph, node.input[position])
         listed = None if value is None else value.reshape(-1)
     return None if listed is None else [int(entry) for entry in listed]
@@ -44,7 +44,7 @@ def clip_bounds(graph: Graph, node: NodeProto) -> tuple[float | None, float | No
     """[low, high] of a Clip, attributes or inputs; an absent bound is infinite, one that is not constant is None."""
     bounds: list[float | None] = []
     for position, (name, default) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):
-        if len(node.input) > position and node.input[position]:
+        if has_input(node, position):
             bounds.append(scalar(graph, node.input[position]))
         else:
             bounds.append(float(attribute(node, name, default)))

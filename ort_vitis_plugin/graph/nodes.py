@@ -1,4 +1,4 @@
-"""What a node says by itself: its attributes, and the value of a Constant."""
+"""What a node says by itself: its optional inputs, its attributes, and the value of a Constant."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from onnx import NodeProto, helper, numpy_helper
 DEFAULT_DOMAINS = ("", "ai.onnx")
 MICROSOFT = "com.microsoft"  # onnxruntime's own operators, and its twins of ONNX's
 ORT_DOMAINS = (*DEFAULT_DOMAINS, MICROSOFT)
+
+
+def has_input(node: NodeProto, index: int) -> bool:
+    """Whether an optional input is there: it may be missing at the end of the list, or written as ''."""
+    return len(node.input) > index and bool(node.input[index])
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:

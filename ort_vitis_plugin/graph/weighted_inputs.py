@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .nodes import attribute
+from .op_sets import CONVOLUTIONS, PRODUCTS
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
     from .graph import Graph
-
-CONVOLUTIONS = ("Conv", "ConvTranspose")
-WEIGHTED = (*CONVOLUTIONS, "Gemm", "MatMul")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class WeightedInput:
 
 def weighted_inputs(graph: Graph) -> Iterator[WeightedInput]:
     """Every weight of the graph that is a constant matrix or kernel on the right, beside data that is none."""
-    for node in graph.of_type(*WEIGHTED):
+    for node in graph.of_type(*PRODUCTS):
         data, weight = node.input[0], node.input[1]
         shape = tuple(graph.initializers[weight].dims) if graph.is_constant(weight) else ()
         if len(shape) < 2 or 0 in shape or graph.is_constant(data):

@@ -12,12 +12,11 @@ import onnx
 
 from ..graph import Graph, attribute
 from ..graph.nodes import DEFAULT_DOMAINS
+from ..graph.op_sets import MATRIX_PRODUCTS, SOFTMAXES
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-RANKING = frozenset({"LogSoftmax", "Softmax"})
-PRODUCTS = frozenset({"Gemm", "MatMul"})
 PASSED = frozenset({"Add", "Cast", "Identity", "Reshape", "Squeeze", "Flatten"})
 SEQUENCE_CLASSES = 10  # of fewer columns in a row per step, a product may as well write coordinates
 
@@ -42,10 +41,10 @@ def _axis(graph: Graph, output: str) -> int | None:
         return None
     tensor, order = output, list(range(len(shape)))
     while (node := graph.producer(tensor)) is not None and node.domain in DEFAULT_DOMAINS:
-        if node.op_type in RANKING:
+        if node.op_type in SOFTMAXES:
             axis = int(attribute(node, "axis", -1)) % len(shape)
             return order.index(axis)
-        if node.op_type in PRODUCTS:
+        if node.op_type in MATRIX_PRODUCTS:
             size = shape[order.index(len(shape) - 1)]
             return order.index(len(shape) - 1) if isinstance(size, int) and size >= SEQUENCE_CLASSES else None
         if node.op_type == "Transpose":

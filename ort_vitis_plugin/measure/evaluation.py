@@ -19,6 +19,7 @@ from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..onnx_io.save import model_size
 from ..onnx_io.two_files import stored_bytes
+from ..report.json_data import finite_or_none
 from .evaluate import Comparison
 from .top1 import among_best
 
@@ -58,10 +59,14 @@ class Evaluation:
         """Plain data; infinite numbers are None."""
         data = asdict(self)
         data["outputs"] = {
-            name: {"sqnr": _finite(each.sqnr), "largest": each.largest, "other_sizes": each.other_sizes}
+            name: {"sqnr": finite_or_none(each.sqnr), "largest": each.largest, "other_sizes": each.other_sizes}
             for name, each in self.outputs.items()
         }
-        return {**data, "float_score": _finite(self.float_score), "quantized_score": _finite(self.quantized_score)}
+        return {
+            **data,
+            "float_score": finite_or_none(self.float_score),
+            "quantized_score": finite_or_none(self.quantized_score),
+        }
 
 
 class _Scores:
@@ -180,7 +185,3 @@ def checked_score(metric: Callable[[Any], float], session: ort.InferenceSession)
 
 def _size(given: ModelProto | str | Path, model: ModelProto) -> int:
     return stored_bytes(given) if isinstance(given, (str, Path)) else model_size(model)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

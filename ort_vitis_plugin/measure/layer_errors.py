@@ -24,6 +24,7 @@ from ..data_readers import RandomDataReader, Samples, adapt_feed
 from ..errors import CalibrationError, ModelError
 from ..foreign import public
 from ..graph import Graph
+from ..graph.op_sets import CLAMP_OPS
 from ..numerics.sqnr import decibels
 from ..onnx_io.load import load_model
 from ..plugin.op_functions import with_definitions
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
     from ..data_readers import Feed
 
-# What a Relu or Clip discards is no error: such a tensor's range is that of the output, which is looked at instead.
-DISCARDING = ("Relu", "Clip")
 _PAIR_END = re.compile(r"_DequantizeLinear_Output(_\w+)?$")
 _ALONE = "layer_errors/"
 
@@ -238,7 +237,7 @@ def layer_errors(
 def _layer_of(floats: Graph, tensor: str) -> str:
     """The tensor in front of the clamp that makes this one, where one does: layers are fused with theirs."""
     producer = floats.producer(tensor)
-    return producer.input[0] if producer is not None and producer.op_type in DISCARDING else tensor
+    return producer.input[0] if producer is not None and producer.op_type in CLAMP_OPS else tensor
 
 
 def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodeProto]]:
@@ -254,8 +253,8 @@ def _pairs(floats: Graph, codes: Graph) -> Iterator[tuple[str, NodeProto, NodePr
             continue
         tensor = _PAIR_END.sub("", node.output[0])
         reader = codes.sole_consumer(node.output[0])
-        if reader is not None and reader.op_type in DISCARDING:
-            continue
+        if reader is not None and reader.op_type in CLAMP_OPS:
+            continue  # what it discards is no error: the range is that of its output, which is looked at instead
         if quantizer is not None and not codes.is_constant(quantizer.input[0]) and _knows(floats, tensor):
             yield tensor, quantizer, node
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..graph import Graph
+from ..graph.op_sets import SIZE_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # Operators whose values, not shapes, decide how many entries come out.
 COUNTING = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Range", "StringSplit", "Unique"})
-MEASURING = frozenset({"Shape", "Size"})
 
 
 def open_outputs(model: ModelProto) -> set[str]:
@@ -29,8 +29,8 @@ def open_outputs(model: ModelProto) -> set[str]:
     counted: set[str] = set()
     for node in graph.sorted():
         read = [name for name in graph.reads(node) if name]
-        depends = node.op_type not in MEASURING and any(fed.get(name, False) for name in read)
-        counts = node.op_type not in MEASURING and any(name in counted for name in read)
+        depends = node.op_type not in SIZE_OPS and any(fed.get(name, False) for name in read)
+        counts = node.op_type not in SIZE_OPS and any(name in counted for name in read)
         for name in filter(None, node.output):
             fed[name] = depends
             if counts or (depends and node.op_type in COUNTING):

@@ -17,8 +17,9 @@ import numpy as np
 from onnx import ModelProto, numpy_helper
 
 from ..graph import attribute
+from ..graph.op_sets import WITH_BIAS
 from ..graph.subgraphs import subgraphs
-from ..graph.weighted_inputs import CONVOLUTIONS, weighted_inputs
+from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.sessions import open_session
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def attach_layers(
 
 def _shift(floats: Graph, node: NodeProto, values: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
     """What the values of a node's bias add to its output beside the float ones; None where they are not that alone."""
-    if len(node.input) < 3 or list(values) != [node.input[2]] or node.op_type not in (*CONVOLUTIONS, "Gemm"):
+    if len(node.input) < 3 or list(values) != [node.input[2]] or node.op_type not in WITH_BIAS:
         return None
     exact, weight = floats.array(node.input[2]), floats.array(node.input[1])
     if exact is None or weight is None:

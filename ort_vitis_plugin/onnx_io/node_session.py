@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 from onnx import numpy_helper
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from .sessions import AS_WRITTEN, open_session
+from .sessions import AS_WRITTEN, REFUSALS, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
 IR_VERSION = 8  # of the format; operators have versions of their own
-NO_KERNEL = (ort_errors.NotImplemented, ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument)
 
 
 def node_session(
@@ -44,5 +42,5 @@ def node_session(
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
     try:
         return open_session(model, [set_threads], AS_WRITTEN)
-    except NO_KERNEL:
+    except REFUSALS:
         return None

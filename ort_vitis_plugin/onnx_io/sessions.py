@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from ..errors import LibraryNotFoundError, ModelError
 from . import external_weights
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
+# What onnxruntime raises for a model that it does not take; no class of its own is above them.
+REFUSALS = (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented)
 UNKNOWN_OPERATOR = ("is not a registered function/op", "No Op registered for", "No opset import for domain")
 AS_WRITTEN = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 FAITHFUL = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from .options import OptionGroup, option
 
-Shape = list[int] | tuple[int, ...]
-
 
 class CallOptions(OptionGroup):
     """Options that the host itself reads."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..calibration.statistics import Statistics
 from ..errors import QuantizationError
 from ..graph import Graph
-from ..graph.op_sets import MOVES
+from ..graph.op_sets import CLAMP_OPS, MOVES, WITH_BIAS
 from ..measure.judge import Judge
-from ..measure.layer_errors import DISCARDING, layer_errors
+from ..measure.layer_errors import layer_errors
 from ..numerics.qtypes import PowerOfTwoMethod
 from ..onnx_io.sessions import register_all
 from ..options.ort_options import OrtOptions
@@ -47,8 +47,7 @@ TRIALS = 4  # at least, where they take no longer than that:
 PATIENCE = 60.0  # seconds; a call with fine-tuning may take ten minutes, and so do its trials
 LOUD = 20.0  # decibels: a tensor that is better than this by itself is no culprit
 MIN_MAX = "CalibrationMethod.MinMax"
-PASSING = MOVES | {*DISCARDING}
-WITH_BIAS = frozenset({"Conv", "ConvTranspose", "Gemm"})
+PASSING = MOVES | CLAMP_OPS
 PLACES = 3  # tensors that are left float in turn
 
 

@@ -18,7 +18,7 @@ from ..graph import Graph
 from ..measure.class_outputs import class_axes
 from ..measure.network_error import network_error
 from ..onnx_io import external_weights
-from ..onnx_io.sessions import SILENT, register_all
+from ..onnx_io.sessions import REFUSALS, SILENT, register_all
 from ..request.call import Call
 from .corrections import FEWEST
 from .written_plan import written
@@ -36,10 +36,6 @@ MOST_JUDGES = 16
 GOOD = 1e-4
 # Seconds of running a model beside which it is worth to make its twin (0.2 to 0.4 s, and a session).
 TWIN_PAYS = 0.8
-REFUSALS = (
-    *(ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented),
-    ort_errors.RuntimeException,
-)
 
 
 class HeldOut:
@@ -83,7 +79,7 @@ class HeldOut:
                     rest = (time.perf_counter() - start) * (len(feeds) - 1)
                     session = self._twin(model) if rest > TWIN_PAYS else session
                 found.append(session.run(ends, feed))
-        except REFUSALS as error:
+        except (*REFUSALS, ort_errors.RuntimeException) as error:
             raise ModelError(f"onnxruntime cannot run the quantized model: {error}") from error
         return network_error([[f[name] for name in ends] for f in self._wanted], found, self._classes)
 

@@ -11,6 +11,7 @@ import onnx
 from onnx import ModelProto, TensorProto
 
 from ..graph import body_names
+from ..graph.growth import outgrows
 from ..graph.nodes import DEFAULT_DOMAINS
 from ..graph.subgraphs import all_nodes
 from ..onnx_io import external_weights
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
     from ..graph import Graph
     from ..request.call import Call
-
-
-GROWTH = 1 << 16  # bytes; what folding may add to a constant beyond the sizes of those that it is made of
 
 
 def infer_shapes(model: ModelProto) -> ModelProto:
@@ -124,8 +122,12 @@ def _enlarges_bodies(before: ModelProto, after: ModelProto) -> bool:
 
 def _grows(before: Iterable[TensorProto], after: Iterable[TensorProto]) -> bool:
     was, now = list(before), list(after)
-    more = sum(math.prod(tensor.dims) for tensor in now) > sum(math.prod(tensor.dims) for tensor in was)
-    return more and sum(map(external_weights.nbytes, now)) > sum(map(external_weights.nbytes, was)) + GROWTH
+    return outgrows(*_measured(now), *_measured(was))
+
+
+def _measured(tensors: list[TensorProto]) -> tuple[int, int]:
+    """How many elements these have, and how many bytes."""
+    return sum(math.prod(tensor.dims) for tensor in tensors), sum(map(external_weights.nbytes, tensors))
 
 
 def _optimized(call: Call, model: ModelProto, *, without: Sequence[str] = ()) -> ModelProto | None:

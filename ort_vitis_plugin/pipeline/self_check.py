@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto
 
 from ..custom_ops.qdq_nodes import is_native
 from ..data_readers import adapt_feed
 from ..errors import QuantizationError, SelfCheckError
 from ..graph import Graph
+from ..graph.element_types import EIGHT_BITS
+from ..graph.op_sets import MATRIX_PRODUCTS
 from ..measure.answers import answer, float_answers
 from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
@@ -229,7 +230,7 @@ def _answers(
 
 def _has_packed_products(model: ModelProto) -> bool:
     """Whether default sessions turn products into MatMulNBits: a matrix of native codes, and not 8 bits beside it."""
-    if not any(node.op_type in ("MatMul", "Gemm") for node in model.graph.node):
+    if not any(node.op_type in MATRIX_PRODUCTS for node in model.graph.node):
         return False
     graph = Graph(model, copy=False)
 
@@ -237,11 +238,11 @@ def _has_packed_products(model: ModelProto) -> bool:
         node = graph.producer(tensor)
         return node.input[0] if node is not None and is_native(node, "DequantizeLinear") and not node.domain else None
 
-    for node in graph.of_type("MatMul", "Gemm"):
+    for node in graph.of_type(*MATRIX_PRODUCTS):
         weight = codes(node.input[1])
         if weight is not None and graph.is_constant(weight):
             beside = codes(node.input[0])
-            if beside is None or graph.element_type(beside) not in (TensorProto.INT8, TensorProto.UINT8):
+            if beside is None or graph.element_type(beside) not in EIGHT_BITS:
                 return True
     return False
 

@@ -14,8 +14,7 @@ from onnx import TensorProto
 from ..errors import ModelError, OptionError, UnsupportedError
 from ..graph import Graph
 from ..graph.element_types import FLOATS
-from ..graph.op_sets import MOVES
-from ..graph.weighted_inputs import WEIGHTED
+from ..graph.op_sets import MOVES, PRODUCTS
 from ..numerics.qtypes import Scaling
 from ..onnx_io.load import QUANTIZED_OPS
 from ..onnx_io.ort_support import has_float8_pairs, has_native_pairs
@@ -212,7 +211,7 @@ def check_weights(graph: Graph, call: Call) -> None:
         ModelError: a weight holds NaN or Inf.
     """
     for node in graph:
-        if node.op_type not in WEIGHTED or call.refusal(node) is not None:
+        if node.op_type not in PRODUCTS or call.refusal(node) is not None:
             continue
         for number, tensor in enumerate(node.input):
             array = graph.array(tensor) if graph.is_constant(tensor) else None

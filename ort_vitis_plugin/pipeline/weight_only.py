@@ -21,7 +21,7 @@ from ..emission.pair_writer import PairWriter
 from ..errors import UnsupportedError
 from ..graph import DEFAULT_DOMAINS, Graph, attribute
 from ..graph.edit import become
-from ..graph.op_sets import RESHAPES
+from ..graph.op_sets import MATRIX_PRODUCTS, RESHAPES
 from ..numerics.block_codes import block_codes
 from ..onnx_io import external_weights
 from ..request.weight_blocks import BITS_OF, MAT_MUL_NBITS, OPTION, WeightBlocks
@@ -87,7 +87,7 @@ def block_weights(call: Call, graph: Graph) -> list[BlockWeight]:
 
 
 def _of_product(graph: Graph, node: NodeProto, stored: Stored, *, by_tool: bool) -> BlockWeight | None:
-    if node.domain not in DEFAULT_DOMAINS or node.op_type not in ("MatMul", "Gemm"):
+    if node.domain not in DEFAULT_DOMAINS or node.op_type not in MATRIX_PRODUCTS:
         return None
     if by_tool and not _is_plain(node):
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..custom_ops.stored_codes import stored_codes
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
+from ..graph.op_sets import CLAMP_OPS
 from ..numerics.qtypes import host_qtype
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
@@ -175,14 +176,14 @@ class Planner:
 
     def _is_never_negative(self, name: str) -> bool:
         node = self.graph.producer(name)
-        if node is None or node.op_type not in ("Relu", "Clip"):
+        if node is None or node.op_type not in CLAMP_OPS:
             return False
         return node.op_type == "Relu" or clip_limits(self.graph, node)[0] == 0
 
     def _share_ranges(self) -> None:
         """What saturates anyway needs no codes: the input of a Relu or Clip takes the range of its output."""
         for node in self.marks.nodes.values():
-            if node.op_type in ("Relu", "Clip") and self.graph.sole_consumer(node.input[0]) is node:
+            if node.op_type in CLAMP_OPS and self.graph.sole_consumer(node.input[0]) is node:
                 end = node.output[0]
                 self.range_source[node.input[0]] = self.range_source.get(end, end)
 

@@ -36,7 +36,7 @@ from .declarations import (
 from .entries import HOST, Entry, entries_of, full_name, guard_hooks, name_of, origin_of
 from .faults import faults_of
 from .flaws import flaws_of, names_of
-from .manager import BUNDLED, shared_manager
+from .manager import BUNDLED, new_manager, shared_manager
 from .methods import Method
 
 D = TypeVar("D")
@@ -306,6 +306,12 @@ def _ordered(steps: list[Transform | LeaveFloat]) -> list[Transform | LeaveFloat
 def shared_catalog() -> Catalog:
     """The catalog of calls that bring no plugin manager of their own."""
     return Catalog(shared_manager())
+
+
+@cache
+def bundled_catalog() -> Catalog:
+    """What this package brings, without the plugins that happen to be installed here."""
+    return Catalog(new_manager(entry_points=False))
 
 
 def qtype(kind: object) -> QType:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ..errors import ModelNotFoundError
 from ..onnx_io.whole_file import write_text
+from ..plugin.catalog import bundled_catalog
 from .house_map import house_map
-from .tables import BLOCKS, Block, bundled_catalog
+from .tables import BLOCKS, Block
 
 # The pages that carry generated blocks, and which.
 _TABLES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from ..plugin.declarations import (
 )
 from ..plugin.decorators import documentation
 from ..plugin.entries import full_name
-from ..plugin.manager import new_manager
 from ..plugin.methods import Method
 from ..plugin.rounding import WeightRounding
 from .manual import rows
@@ -210,9 +208,3 @@ BLOCKS: dict[str, Block] = {
     "example-package": example_package,
     "manual": manual_table,
 }
-
-
-@cache
-def bundled_catalog() -> Catalog:
-    """What this package brings, without the plugins that happen to be installed here."""
-    return Catalog(new_manager(entry_points=False))

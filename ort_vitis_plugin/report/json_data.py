@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 
 
+def finite_or_none(value: float | None) -> float | None:
+    """A number as JSON has it: None for one that is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
 def json_data(value: Any) -> Any:
     """Data as JSON has them, numpy's numbers among them; of what JSON has no form for, the text."""
     if isinstance(value, Mapping):

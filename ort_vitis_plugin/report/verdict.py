@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from .json_data import finite_or_none, json_data
 
 PREPARED, SIMULATED, QUANTIZED = STAGES = ("prepared", "simulated", "quantized")
 
@@ -82,29 +83,17 @@ class Verdict:
             "samples": self.samples,
             "good": self.is_good,
             "judgements": [
-                {**asdict(each), "sqnr": {stage: _number(value) for stage, value in each.sqnr.items()}}
+                {**asdict(each), "sqnr": {stage: finite_or_none(value) for stage, value in each.sqnr.items()}}
                 for each in self.judgements
             ],
             "advice": [
                 {
                     "stage": each.stage,
                     "place": each.place,
-                    "change": {key: _plain(value) for key, value in each.change.items()},
-                    "before": _number(each.before),
-                    "after": _number(each.after),
+                    "change": json_data(each.change),
+                    "before": finite_or_none(each.before),
+                    "after": finite_or_none(each.after),
                 }
                 for each in self.advice
             ],
         }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    return value if isinstance(value, (str, bool, int, float)) or value is None else str(value)

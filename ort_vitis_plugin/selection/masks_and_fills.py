@@ -21,7 +21,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..graph import DEFAULT_DOMAINS, attribute, subgraphs
-from ..graph.op_sets import MOVES
+from ..graph.op_sets import MOVES, PRODUCTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ MAXIMA = frozenset({"MaxPool", "GlobalMaxPool", "ReduceMax"})
 SINKS = MAXIMA | {"Softmax", "LogSoftmax", "Exp", "Sigmoid", "ReduceLogSumExp", "ArgMax", "TopK"}
 KEEPS = MOVES | {"Cast", "Pad", "Trilu"}
 # Operations that compute data: what they write is judged by rule 1 and by the masks added in them.
-COMPUTES = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "BatchNormalization", "LayerNormalization"})
+COMPUTES = PRODUCTS | {"Einsum", "BatchNormalization", "LayerNormalization"}
 
 MASK = "an attention mask"
 MASKED = "holds masked values"

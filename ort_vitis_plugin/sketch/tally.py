@@ -77,11 +77,6 @@ class Tally:
         self._counter = counter
         return part
 
-    def fold_pending(self) -> None:
-        """Fetch, and give the memory of the C++ counter back."""
-        self._fetch()
-        self._counter = None
-
     def _add_chunk(self, row: NDArray[np.float32]) -> None:
         bins = bins_of(row.view(np.uint32))
         finite = (bins.keys & INFINITE) != INFINITE

@@ -13,6 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..graph import attribute
+from ..graph.op_sets import WITH_BIAS
 from ..plan.error_curve import ErrorCurve
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..plan import Plan
 
 ADDING = frozenset({"Add", "Sub", "Sum"})
-BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
 
 
 class ErrorWeights:
@@ -52,7 +52,7 @@ class ErrorWeights:
 
     def _share(self, tensor: str, reader: NodeProto) -> float:
         """The part of the reader's output that the tensor makes; 1 where that is not known."""
-        is_bias = reader.op_type in BIASED and len(reader.input) > 2
+        is_bias = reader.op_type in WITH_BIAS and len(reader.input) > 2
         if reader.op_type not in ADDING and not is_bias:
             return 1.0
         total = self._mean_square(self.plan.output_of(reader))

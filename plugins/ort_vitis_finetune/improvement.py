@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import LayerProblem, clip_bounds
+from ort_vitis_plugin.api import CLAMP_OPS, LayerProblem, clip_bounds
 
 from .candidates import Choice, Constants, Inputs, Problem, outputs_of
 
@@ -30,7 +30,7 @@ def activation_behind(graph: Graph, layer: Layer) -> Limits:
     """What a Relu or a Clip, the only reader of the layer's result, lets through."""
     end = layer.bias_node or layer.node
     reader = graph.sole_consumer(end.output[0])
-    if reader is None or reader.op_type not in ("Relu", "Clip"):
+    if reader is None or reader.op_type not in CLAMP_OPS:
         return -math.inf, math.inf
     low, high = clip_bounds(graph, reader) if reader.op_type == "Clip" else (0.0, None)
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)

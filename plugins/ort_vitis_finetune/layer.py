@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ort_vitis_plugin.api import attribute
+from ort_vitis_plugin.api import CONVOLUTIONS, PRODUCTS, attribute
 
 from . import windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
-
-OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Layer:
     @property
     def groups(self) -> int:
         """How many products stand side by side."""
-        if self.node.op_type in ("Conv", "ConvTranspose"):
+        if self.node.op_type in CONVOLUTIONS:
             return int(attribute(self.node, "group", 1))
         return math.prod(self.shape[:-2])
 
@@ -58,7 +56,7 @@ class Layer:
     @property
     def output_axis(self) -> int:
         """The axis of its output along which W's rows lie."""
-        if self.node.op_type in ("Conv", "ConvTranspose"):
+        if self.node.op_type in CONVOLUTIONS:
             return 1
         return -1 if self.constant else -2
 
@@ -135,7 +133,7 @@ class Columns:
 
 def layer_of(node: NodeProto, constants: dict[str, tuple[int, ...]]) -> Layer | str:
     """The node as a layer, or why it is none; ``constants`` gives the shapes of constants by name."""
-    if node.op_type not in OPERATORS:
+    if node.op_type not in PRODUCTS:
         return f"{node.op_type} is no product with a constant"
     data, constant = 0, 1
     if node.op_type == "MatMul" and node.input[0] in constants:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from ort_vitis_plugin.api import Graph, attribute, qtype
+from ort_vitis_plugin.api import Graph, attribute, has_input, qtype
 
 from .grid import Grid
 
@@ -115,7 +115,7 @@ def _by_one_node(graph: Graph, node: NodeProto, grid_of: GridOf) -> Found | None
 
 def _grid(graph: Graph, node: NodeProto, kind: int, rank: int, limits: tuple[int, int] | None) -> Grid | None:
     scale = graph.array(node.input[1])
-    zero = graph.array(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros((), np.int64)
+    zero = graph.array(node.input[2]) if has_input(node, 2) else np.zeros((), np.int64)
     if scale is None or zero is None or scale.dtype != np.float32:
         return None
     axis, block = None, int(attribute(node, "block_size", 0))

@@ -21,4 +21,3 @@ GENERAL = frozenset(_GENERAL.split())
 DPU = GENERAL | frozenset(_DPU_ONLY.split())
 # Not in that list, but they run on codes as Add and Max do.
 ADDED = frozenset({"Min", "Sum"})
-PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, QUANTIZED_FLOATS, attribute
+from ort_vitis_plugin.api import CONVOLUTIONS, DEFAULT_DOMAINS, QUANTIZED_FLOATS, attribute
 
 from .device_form import is_device_hard_sigmoid
 
@@ -132,7 +132,7 @@ def _reasons(graph: Graph, node: NodeProto) -> Iterator[str]:
     yield from _shape_reasons(graph, node)
     if node.op_type in WINDOWS:
         yield from _window_reasons(graph, node)
-    if node.op_type in ("Conv", "ConvTranspose"):
+    if node.op_type in CONVOLUTIONS:
         yield from _convolution_reasons(graph, node)
     yield from _function_reasons(graph, node)
 

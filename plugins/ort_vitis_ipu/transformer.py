@@ -9,9 +9,7 @@ Source: the Vitis AI Quantizer for ONNX 1.16 manual, configuration for transform
 
 from __future__ import annotations
 
-from ort_vitis_plugin.api import CalibrationMethod, Preset, QuantFormat, QuantType, Target
-
-from .op_types import PRODUCTS
+from ort_vitis_plugin.api import PRODUCTS, CalibrationMethod, Preset, QuantFormat, QuantType, Target
 
 DEFAULTS = {
     "quant_format": QuantFormat.QDQ,

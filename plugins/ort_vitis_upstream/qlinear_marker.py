@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnxruntime.quantization.operators.direct_q8 import QDQDirect8BitOp
 
-from ort_vitis_plugin.api import Marker, OrtOptions, QDQOperatorBase
+from ort_vitis_plugin.api import CLAMP_OPS, Marker, OrtOptions, QDQOperatorBase, has_input
 
 if TYPE_CHECKING:
     from onnx import NodeProto
@@ -27,7 +27,6 @@ ANYWHERE = frozenset({"AveragePool"})
 FLOAT_ALONE = frozenset(
     {"BatchNormalization", "ConvTranspose", "CumSum", "InstanceNormalization", "LayerNormalization", "TopK"}
 )
-CLAMPS = frozenset({"Relu", "Clip"})
 
 
 class Unmarked(QDQOperatorBase):  # type: ignore[misc]
@@ -53,7 +52,7 @@ class QLinearMarker(Marker):
         if node.op_type in NOWHERE or (node.op_type in BEHIND_CODES and not has_codes):
             return Unmarked(self, node)
         is_symmetric = self.settings.options[OrtOptions].activation_symmetric
-        is_float_alone = node.op_type in FLOAT_ALONE or (node.op_type in CLAMPS and is_symmetric)
+        is_float_alone = node.op_type in FLOAT_ALONE or (node.op_type in CLAMP_OPS and is_symmetric)
         if is_float_alone and not self._has_device():
             return Unmarked(self, node)
         if node.op_type == "Pad" and self._computes_value(node):
@@ -66,7 +65,7 @@ class QLinearMarker(Marker):
         return QDQOperatorBase(self, node) if isinstance(handler, QDQDirect8BitOp) else handler
 
     def _computes_value(self, node: NodeProto) -> bool:
-        return len(node.input) > 2 and bool(node.input[2]) and self.graph.array(node.input[2]) is None
+        return has_input(node, 2) and self.graph.array(node.input[2]) is None
 
     def _has_device(self) -> bool:
         targets = map(self.settings.catalog.target, self.settings.lineage)

@@ -15,7 +15,7 @@ import pytest
 import ort_vitis_plugin
 from ort_vitis_plugin import api, errors
 from ort_vitis_plugin.api import Adjuster, Fusion, Stage, Target, Transform
-from ort_vitis_plugin.reference.tables import bundled_catalog
+from ort_vitis_plugin.plugin.catalog import bundled_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(

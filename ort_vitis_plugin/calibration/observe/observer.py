@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from ...errors import CalibrationError, ModelError
-from ...onnx_io.sessions import missing_operator
+from ...onnx_io.sessions import REFUSALS, missing_operator
 from ...sketch import Sketch
 from ...sketch import engine as sketch_engine
 from ..channel_squares import ChannelSquares
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ..channel_squares import Channels
     from .observation import Configure, Feed
-
-REFUSALS = (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.InvalidArgument, ort_errors.NotImplemented)
 
 
 def observe(

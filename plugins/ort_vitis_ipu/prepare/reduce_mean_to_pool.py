@@ -10,15 +10,24 @@ from __future__ import annotations
 
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import FLOAT_OR_UNKNOWN, Context, Graph, Stage, attribute, become, integers, transform
+from ort_vitis_plugin.api import (
+    FLOAT_OR_UNKNOWN,
+    Context,
+    Graph,
+    Stage,
+    attribute,
+    become,
+    has_input,
+    integers,
+    transform,
+)
 
 
 def why_not(graph: Graph, node: NodeProto) -> str | None:
     """Why the node is no mean over height and width, or None."""
     axes = integers(graph, node, "axes", 1)
     if axes is None:
-        computed = len(node.input) > 1 and node.input[1]
-        return "its axes are computed" if computed else "it reduces all axes"
+        return "its axes are computed" if has_input(node, 1) else "it reduces all axes"
     shape = graph.shape(node.input[0])
     if shape is None:
         return "the rank of its input is unknown; infer shapes first"

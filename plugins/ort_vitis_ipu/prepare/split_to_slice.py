@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Context, Graph, Stage, attribute, integers, rewire, transform
+from ort_vitis_plugin.api import Context, Graph, Stage, attribute, has_input, integers, rewire, transform
 
 INPUTS_SINCE = 10  # Slice takes starts, ends, axes and steps as inputs
 
@@ -24,7 +24,7 @@ def sizes(graph: Graph, node: NodeProto) -> list[int] | str:
     listed = integers(graph, node, "split", 1)
     if listed is not None:
         return listed
-    if len(node.input) > 1 and node.input[1]:
+    if has_input(node, 1):
         return "its sizes are computed"
     shape = graph.shape(node.input[0])
     axis = attribute(node, "axis", 0)

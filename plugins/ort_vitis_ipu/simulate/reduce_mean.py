@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import Stage, attribute, transform
+from ort_vitis_plugin.api import Stage, attribute, has_input, integers, transform
 
 from .factor import insert_factors
 from .reciprocal import mean_factor
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 def _axes(graph: Graph, node: NodeProto, rank: int) -> list[int] | None:
     """The reduced axes: an attribute below opset 18, an input since; none given means all, or none at all."""
-    axes = attribute(node, "axes")
-    if len(node.input) > 1 and node.input[1]:
-        value = graph.array(node.input[1])
-        if value is None:
-            return None
-        axes = [int(axis) for axis in value.reshape(-1)]
+    axes = integers(graph, node, "axes", 1)
+    if axes is None and has_input(node, 1):
+        return None
     if not axes:
         return [] if attribute(node, "noop_with_empty_axes", 0) else list(range(rank))
     return [axis % rank for axis in axes]

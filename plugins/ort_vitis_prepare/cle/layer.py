@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import NodeProto
 
-from ort_vitis_plugin.api import Graph, attribute, constant, store
+from ort_vitis_plugin.api import Graph, attribute, constant, has_input, store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Channels = NDArray[np.float64]
 
 SAMPLED = 1 << 16  # weights that are looked at to judge how large biases are beside them
-OPERATORS = ("Conv", "ConvTranspose", "Gemm")
 
 
 def canonical(node: NodeProto, w: NDArray[Any]) -> NDArray[Any]:
@@ -56,7 +55,7 @@ def why_not(graph: Graph, node: NodeProto) -> str | None:
         return "its weights are not finite floats"
     if w.size == 0 or w.ndim < 2 or w.shape[0] % int(attribute(node, "group", 1)):
         return "its weights have no channels"
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         b = constant(graph, node.input[2])
         if b is None:
             return "its bias is not constant"

@@ -14,16 +14,18 @@ from onnx import NodeProto
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    WITH_BIAS,
     Context,
     Graph,
     attribute,
     clip_bounds,
     constant,
+    has_input,
     integers,
     scalar,
 )
 
-from .layer import OPERATORS, Layer, why_not
+from .layer import Layer, why_not
 from .options import EqualizationOptions
 
 INFINITY = float("inf")
@@ -65,7 +67,7 @@ def _pad(graph: Graph, node: NodeProto) -> bool:
     pads = integers(graph, node, "pads", 1)
     if pads is None:
         return False
-    if len(node.input) > 3 and node.input[3]:
+    if has_input(node, 3):
         axes = integers(graph, node, "axes", 3)
         if axes is None or min(axes) < 0:
             return False
@@ -75,7 +77,7 @@ def _pad(graph: Graph, node: NodeProto) -> bool:
         return False
     if attribute(node, "mode", b"constant") != b"constant":
         return True
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         return scalar(graph, node.input[2]) == 0.0
     return float(attribute(node, "value", 0.0)) == 0.0
 
@@ -150,7 +152,7 @@ def follow(graph: Graph, head: NodeProto, *, through_clip: bool = False) -> Reac
             return f"{tensor} has {len(graph.consumers(tensor))} readers"
         if reader.domain not in DEFAULT_DOMAINS or reader.input[0] != tensor:
             return f"{tensor} ends in {reader.op_type} {reader.name}"
-        if reader.op_type in OPERATORS:
+        if reader.op_type in WITH_BIAS:
             return Reached(reader, flat, tuple(clips))
         if through_clip and not flat and limit_of(graph, reader) is not None:
             clips.append(reader)
@@ -177,7 +179,7 @@ def seams(graph: Graph, context: Context) -> list[Seam]:
 
     found: list[Seam] = []
     through_clip = context.options[EqualizationOptions].through_clip
-    for node in graph.of_type(*OPERATORS):
+    for node in graph.of_type(*WITH_BIAS):
         reached = follow(graph, node, through_clip=through_clip)
         if isinstance(reached, str):
             graph.skip(node, reached)

@@ -16,6 +16,7 @@ from onnx import NodeProto, helper
 
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
+    PRODUCTS,
     Context,
     Graph,
     Stage,
@@ -23,6 +24,7 @@ from ort_vitis_plugin.api import (
     batch_norm_affine,
     become,
     constant,
+    has_input,
     store,
     transform,
 )
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     Channel = NDArray[np.float64]
 
-HEADS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "Add")
+HEADS = PRODUCTS | {"Add"}
 
 
 def _conv(graph: Graph, node: NodeProto, w: NDArray[Any], a: Channel, c: Channel) -> str | None:
@@ -48,7 +50,7 @@ def _conv(graph: Graph, node: NodeProto, w: NDArray[Any], a: Channel, c: Channel
         grouped = w.reshape(group, w.shape[0] // group, *w.shape[1:])
         scaled = (grouped * a.reshape(group, 1, -1, *[1] * (w.ndim - 2))).reshape(w.shape)
     b: Any = 0.0
-    if len(node.input) > 2 and node.input[2]:
+    if has_input(node, 2):
         b = constant(graph, node.input[2])
         if b is None:
             return f"the bias of {node.name or node.op_type} is not constant"
@@ -64,7 +66,7 @@ def _gemm(graph: Graph, node: NodeProto, w: NDArray[Any], a: Channel, c: Channel
         return "channels do not match"
     beta = attribute(node, "beta", 1.0)
     bias = c
-    if len(node.input) > 2 and node.input[2] and beta != 0.0:
+    if has_input(node, 2) and beta != 0.0:
         b = constant(graph, node.input[2])
         if b is None:
             return f"the bias of {node.name or node.op_type} is not constant"

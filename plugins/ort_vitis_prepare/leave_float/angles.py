@@ -17,7 +17,7 @@ from onnx import TensorProto
 
 from ort_vitis_plugin.api import Graph, Stage, StaysFloat, leave_float
 
-from .decisions import PRODUCTS, traced
+from .decisions import WORTH_CODES, traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,7 @@ def float_angles(graph: Graph, context: Context) -> StaysFloat:
     def arguments(node: NodeProto) -> Iterable[str]:
         return (node.input[0],) if node.name in reach else ()
 
-    found = traced(graph, arguments, PRODUCTS)
+    found = traced(graph, arguments, WORTH_CODES)
 
     def reason(end: NodeProto) -> str:
         return REASON.format(op_type=end.op_type, node=end.name, periods=reach[end.name] / math.pi, kind=kind)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.api import (
     DEFAULT_DOMAINS,
     FLOAT_OR_UNKNOWN,
+    PRODUCTS,
+    SIZE_OPS,
     Graph,
     Stage,
     StaysFloat,
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
 EVERY_INPUT = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Range"})
 FIRST_INPUT = frozenset({"Sign", "NonZero", "IsNaN", "IsInf", "NonMaxSuppression", "Bernoulli", "Multinomial"})
 # Their work is worth codes, whatever their result is for.
-PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN", "Attention"})
-SIZES = frozenset({"Shape", "Size"})  # read no values
+WORTH_CODES = PRODUCTS | {"Einsum", "LSTM", "GRU", "RNN", "Attention"}
 REASON = "{op_type} {node} decides by it, so it is no data for codes"
 
 
@@ -52,7 +53,7 @@ def deciding_inputs(node: NodeProto) -> Iterator[str]:
         yield from node.input[1:]
 
 
-def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: frozenset[str] = PRODUCTS) -> Traced:
+def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: frozenset[str] = WORTH_CODES) -> Traced:
     """Of which nodes and tensors nothing is made but what ``ends`` gives: for each node, inputs that end the search.
 
     Back through nodes all of whose results lead there; a node of ``stops`` is not among them, its result is.
@@ -85,7 +86,7 @@ class Traced:
 
     def add(self, graph: Graph, tensor: str, leads: Mapping[int, set[str]]) -> None:
         """Take a tensor in if every reader has it among the inputs that lead to an end."""
-        readers = [reader for reader in graph.consumers(tensor) if reader.op_type not in SIZES] if tensor else []
+        readers = [reader for reader in graph.consumers(tensor) if reader.op_type not in SIZE_OPS] if tensor else []
         if readers and tensor not in graph.outputs and all(tensor in leads[id(reader)] for reader in readers):
             self.tensors[tensor] = self.nodes.get(readers[0].name, readers[0])
 

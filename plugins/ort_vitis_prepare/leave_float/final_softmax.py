@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, RESHAPES, Graph, Stage, StaysFloat, leave_float
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, RESHAPES, SOFTMAXES, Graph, Stage, StaysFloat, leave_float
 
 from .model_end import only_leaves
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from ort_vitis_plugin.api import Context
 
 PASSING = RESHAPES | {"Identity", "Transpose", "Cast"}
-NORMALIZED = frozenset({"Softmax", "LogSoftmax"})
 REASON = "its probabilities only leave the model"
 
 
 @leave_float("FloatFinalSoftmax", stage=Stage.PREPARE, before=("FoldBatchNorm",))
 def float_final_softmax(graph: Graph, context: Context) -> StaysFloat:
     """Leave a Softmax float whose probabilities only leave the model, unless op_types_to_quantize names Softmax."""
-    if NORMALIZED & set(context.request.op_types):
+    if SOFTMAXES & set(context.request.op_types):
         return StaysFloat()
-    if not any(node.op_type in NORMALIZED for node in graph):
+    if not any(node.op_type in SOFTMAXES for node in graph):
         return StaysFloat()
     found: dict[str, str] = {}
     leaves: set[str] = set()
@@ -36,7 +35,7 @@ def float_final_softmax(graph: Graph, context: Context) -> StaysFloat:
             continue
         if node.op_type in PASSING:
             leaves.add(node.name)
-        elif node.op_type in NORMALIZED:
+        elif node.op_type in SOFTMAXES:
             found[node.name] = REASON
     behind = [node for node in graph.sorted() if node.name in leaves]
     floats = {tensor for node in graph if node.name in found for tensor in node.output}

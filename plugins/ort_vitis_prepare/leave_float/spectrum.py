@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import FLOATS, Graph, Stage, StaysFloat, leave_float, square_of
-
-from .decisions import SIZES
+from ort_vitis_plugin.api import FLOATS, SIZE_OPS, Graph, Stage, StaysFloat, leave_float, square_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +67,7 @@ def behind(graph: Graph, nodes: Iterable[NodeProto], ends: dict[int, NodeProto])
         outputs = [tensor for tensor in node.output if tensor]
         if node.op_type not in STEPS or any(tensor in graph.outputs for tensor in outputs):
             continue
-        readers = [reader for tensor in outputs for reader in graph.consumers(tensor) if reader.op_type not in SIZES]
+        readers = [reader for tensor in outputs for reader in graph.consumers(tensor) if reader.op_type not in SIZE_OPS]
         if readers and all(id(reader) in found for reader in readers):
             found[id(node)] = node
     return found

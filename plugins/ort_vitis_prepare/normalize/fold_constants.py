@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, MOVES, Graph, Stage, attribute, transform
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, MOVES, SIZE_OPS, Graph, Stage, attribute, outgrows, transform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = "Cast Add Sub Mul Div Neg Abs Sqrt Reciprocal Floor Ceil Max Min Where Equal Greater Less Not And Or Relu"
 ARITHMETIC = frozenset(_ARITHMETIC.split())
-FOLDABLE = ARITHMETIC | MOVES | {"Concat", "Shape", "Size"}
+FOLDABLE = ARITHMETIC | MOVES | SIZE_OPS | {"Concat"}
 
 TYPES = frozenset(
     {
@@ -44,9 +44,6 @@ TYPES = frozenset(
 
 # Of these a condition may be made: no more elements than its constants have, and the same value on every runtime.
 DECIDABLE = FOLDABLE - {"Tile", "Expand", "Div"}
-
-# What a result may have beyond its inputs: no constant may blow the model up. A Cast alone does not: elements count.
-GROWTH_BYTES = 2**16
 
 
 def _values(graph: Graph, node: NodeProto) -> dict[str, NDArray[Any]] | None:
@@ -81,8 +78,8 @@ def _elements(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) ->
 
 def _outgrows(elements: int, itemsize: int, values: dict[str, NDArray[Any]]) -> bool:
     given = values.values()
-    limit = sum(array.nbytes for array in given) + GROWTH_BYTES
-    return elements > sum(array.size for array in given) and elements * itemsize > limit
+    given_size = sum(array.nbytes for array in given)
+    return outgrows(elements, elements * itemsize, sum(array.size for array in given), given_size)
 
 
 def _refusal(graph: Graph, node: NodeProto, values: dict[str, NDArray[Any]]) -> str | None:
@@ -123,7 +120,7 @@ def computed(graph: Graph, tensor: str) -> NDArray[Any] | None:
             values[name] = array
         elif node is None or node.op_type not in DECIDABLE or node.domain not in DEFAULT_DOMAINS:
             return None
-        elif node.op_type in ("Shape", "Size") and (shape := graph.static_shape(node.input[0])) is not None:
+        elif node.op_type in SIZE_OPS and (shape := graph.static_shape(node.input[0])) is not None:
             values[name] = _measured(node, shape)
         elif id(node) not in nodes:
             nodes[id(node)] = node

@@ -15,7 +15,9 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
 from ort_vitis_plugin.api import (
+    AXIS_OPSET,
     DEFAULT_DOMAINS,
+    WIDE_OPSET,
     CallOptions,
     Context,
     ModelError,
@@ -33,10 +35,8 @@ from ort_vitis_plugin.api import (
 )
 
 # QuantizeLinear exists since 10; optional inputs of Clip and Pad and the attributes of Resize are today's since 11.
-# DequantizeLinear has an axis since 13, and QuantizeLinear takes float16 since 19. Blocks, 4 and 16 bits
-# are native since 21.
-MINIMUM_OPSET, PREFERRED_OPSET, PER_CHANNEL_OPSET, FLOAT16_OPSET = 10, 11, 13, 19
-BLOCKS_OPSET = WIDE_OPSET = 21
+# QuantizeLinear takes float16 since 19.
+MINIMUM_OPSET, PREFERRED_OPSET, FLOAT16_OPSET = 10, 11, 19
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
@@ -136,10 +136,10 @@ def _needed(model: ModelProto, context: Context) -> int:
     )
     of_format = int(context.format.writer.opset_for(context.kinds))
     if context.options[OrtOptions].block_size:
-        of_format = max(of_format, BLOCKS_OPSET)
-    needed = max(PER_CHANNEL_OPSET if per_channel else PREFERRED_OPSET, of_format)
+        of_format = max(of_format, WIDE_OPSET)
+    needed = max(AXIS_OPSET if per_channel else PREFERRED_OPSET, of_format)
     if context.options[CallOptions].weight_only:
-        needed = max(needed, BLOCKS_OPSET)
+        needed = max(needed, WIDE_OPSET)
     stays_half = _has_float16(model) and not context.options[CallOptions].convert_fp16_to_fp32
     return max(needed, FLOAT16_OPSET) if stays_half else needed
 
@@ -175,6 +175,6 @@ def raise_for(model: ModelProto, context: Context) -> ModelProto:
 
 RAISE_OPSET = ModelTransform(
     "RaiseOpset",
-    f"Raise models below opset {PREFERRED_OPSET} to it ({PER_CHANNEL_OPSET} for per-channel), their meaning kept.",
+    f"Raise models below opset {PREFERRED_OPSET} to it ({AXIS_OPSET} for per-channel), their meaning kept.",
     raise_for,
 )

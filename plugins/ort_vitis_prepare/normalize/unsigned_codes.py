@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Stage, StoredCodes, stored_codes, transform
+from ort_vitis_plugin.api import PRODUCTS, Graph, Stage, StoredCodes, stored_codes, transform
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.api import Context
 
-PRODUCTS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
 SHIFT = 128
 SEVEN_BITS = 64  # 255 * (64 + 64) fits in 16 bits
 DONE = "the codes of {} are stored as unsigned bytes, {} higher: the same values, and no 16-bit sum of them saturates"

@@ -1,104 +1,36 @@
-"""onnxruntime's calibration_cache_path: its files serve our calls, ours serve its calls, and misfits are named."""
+"""onnxruntime's calibration_cache_path: its files serve our calls, and ours serve its calls."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-import inspect
 import json
-import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime.quantization as ort_quantization
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantType
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationMethod, QuantType
 
-from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, VitisQuantType, calibrate, quantize_static
-from ort_vitis_plugin.entry.attach import attached, original
-from ort_vitis_plugin.errors import CalibrationError, OptionError, OptionTypeError, UnsupportedError
+from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, calibrate, quantize_static
+from ort_vitis_plugin.entry.attach import attached
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import graph, random_feeds, run_model
-
-Feeds = list[dict[str, np.ndarray]]
-
-METHODS = list(CalibrationMethod)
-TYPES = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
-HAS_ARGUMENT = "calibration_cache_path" in inspect.signature(ort_quantization.quantize_static).parameters
-newest = pytest.mark.skipif(not HAS_ARGUMENT, reason="this onnxruntime has no calibration_cache_path")
-
-
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(0, 0.5, shape).astype(np.float32)
-
-
-def network() -> ModelProto:
-    """Nothing in it folds or fuses away, so onnxruntime and this package name the same tensors."""
-    return graph(
-        """t (float[1, 3, 8, 8] x) => (float[1, 10] y) {
-            [c1] h = Conv<pads = [1, 1, 1, 1]>(x, w, b)
-            [r1] r = Relu(h)
-            [s1] s = Sigmoid(r)
-            [f1] f = Flatten(s)
-            [g1] g = MatMul(f, v)
-            [r2] y = Relu(g)
-        }""",
-        constants={"w": normal(1, 4, 3, 3, 3), "b": normal(2, 4), "v": normal(3, 256, 10)},
-    )
-
-
-def feeds(count: int = 5) -> Feeds:
-    return [random_feeds(network(), seed) for seed in range(count)]
-
-
-class Reader(CalibrationDataReader):  # type: ignore[misc]
-    def __init__(self, samples: Feeds) -> None:
-        self.rest = iter(samples)
-
-    def get_next(self) -> Any:
-        return next(self.rest, None)
-
-
-def ours(path: Path | str, reader: Any = None, model: ModelProto | None = None, **arguments: Any) -> ModelProto:
-    arguments = {**TYPES, "calibrate_method": CalibrationMethod.MinMax, **arguments}
-    source = network() if model is None else model
-    return quantize_static(source, None, reader, calibration_cache_path=path, **arguments).model
-
-
-def theirs(folder: Path, path: Path, reader: Any = None, **arguments: Any) -> ModelProto:
-    """onnxruntime's own function on a file, untouched."""
-    onnx.save(network(), str(folder / "float.onnx"))
-    plain = original(ort_quantization.quantize_static)
-    plain(folder / "float.onnx", folder / "q.onnx", reader, calibration_cache_path=path, **{**TYPES, **arguments})
-    return onnx.load(str(folder / "q.onnx"))
-
-
-def content(model: ModelProto) -> bytes:
-    return model.SerializeToString(deterministic=True)
-
-
-def scales(model: ModelProto) -> dict[str, float]:
-    """By float tensor."""
-    known = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    return {
-        node.input[0]: float(known[node.input[1]])
-        for node in model.graph.node
-        if node.op_type == "QuantizeLinear" and node.input[0] not in known
-    }
-
-
-def limits(path: Path) -> dict[str, tuple[float, float]]:
-    """As onnxruntime's documentation of the format says, without any of our code."""
-
-    def number(stored: Any) -> float:
-        return float(np.ravel(stored["data"] if isinstance(stored, dict) else stored)[0])
-
-    data = json.loads(path.read_text())["data"]
-    return {name: (number(entry["lowest"]), number(entry["highest"])) for name, entry in data.items()}
-
+from tests.ort_vitis_plugin.calibration.ranges_files import (
+    METHODS,
+    TYPES,
+    Reader,
+    content,
+    feeds,
+    limits,
+    network,
+    newest,
+    normal,
+    ours,
+    scales,
+    theirs,
+)
 
 # ---------------------------------------------------------------------- written and read by us
 
@@ -284,108 +216,6 @@ def test_at_onnxruntimes_door(tmp_path: Path) -> None:
             tmp_path / "float.onnx", tmp_path / "p.onnx", None, calibration_cache_path=path, **TYPES
         )
     assert content(onnx.load(str(tmp_path / "p.onnx"))) == content(theirs(tmp_path, path))
-
-
-# ---------------------------------------------------------------------- what does not fit
-
-
-def _edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    def edit(path: Path) -> None:
-        payload = json.loads(path.read_text())
-        change(payload)
-        path.write_text(json.dumps(payload))
-
-    return edit
-
-
-def _folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-NAN = float("nan")
-MISFITS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a folder": (_folder, "is not a file"),
-    "no JSON": (lambda path: path.write_text("{"), "not a calibration cache .*delete it"),
-    "JSON too deep": (lambda path: path.write_text('{"a":' * 100_000), "not a calibration cache .*RecursionError"),
-    "another JSON": (lambda path: path.write_text("[1, 2]"), "not a calibration cache"),
-    "no data": (_edited(lambda payload: payload.pop("data")), "not a calibration cache .*'data'"),
-    "a range cut off": (_edited(lambda payload: payload["data"]["x"].pop("highest")), "not a .*'highest'"),
-    "an empty range": (_edited(lambda payload: payload["data"]["x"]["lowest"].update(data=[])), "not a calibration"),
-    "a word for a number": (_edited(lambda payload: payload["data"]["x"].update(lowest="low")), "not a calibration"),
-    "another method": (
-        _edited(lambda payload: payload["calibration_method"].update(value="CalibrationMethod.Entropy")),
-        "made with CalibrationMethod.Entropy, but calibrate_method is CalibrationMethod.MinMax; delete it",
-    ),
-    "an unknown method": (_edited(lambda payload: payload["calibration_method"].update(value="Best")), "not a .*Best"),
-    "a missing tensor": (_edited(lambda payload: payload["data"].pop("r")), "no range of the tensor r: .*delete it"),
-    "SmoothQuant": (_edited(lambda payload: payload.update(smooth_quant=True)), "SmoothQuant.*delete it"),
-    "NaN": (_edited(lambda payload: payload["data"]["x"]["lowest"].update(data=NAN)), r"range of x is \[nan"),
-    "upside down": (_edited(lambda payload: payload["data"]["x"]["lowest"].update(data=1e6)), r"x is \[1e\+06"),
-}
-
-
-@pytest.mark.parametrize(("spoil", "message"), MISFITS.values(), ids=MISFITS.keys())
-def test_a_file_that_does_not_fit_is_named(spoil: Callable[[Path], object], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "ranges.json"
-    ours(path, feeds())
-    spoil(path)
-    asked: list[int] = []
-
-    def reader() -> Iterator[dict[str, np.ndarray]]:
-        for number, feed in enumerate(feeds()):
-            asked.append(number)
-            yield feed
-
-    with pytest.raises(CalibrationError, match=message) as caught:
-        ours(path, reader())
-    assert str(path) in str(caught.value)
-    assert asked == [], "calibration had begun"
-
-
-def test_a_file_of_another_model_is_named(tmp_path: Path) -> None:
-    other = graph(
-        "t (float[1, 4] x) => (float[1, 5] q) { p = MatMul(x, w) q = Relu(p) }", constants={"w": normal(1, 4, 5)}
-    )
-    ours(tmp_path / "ranges.json", feeds())
-    with pytest.raises(CalibrationError, match="no range of the tensor q"):
-        ours(tmp_path / "ranges.json", None, other)
-
-
-def test_calls_that_cannot_have_one(tmp_path: Path) -> None:
-    path = tmp_path / "ranges.json"
-    with pytest.raises(UnsupportedError, match=r"MinMSE.*CalibrationCache"):
-        ours(path, feeds(), calibrate_method=PowerOfTwoMethod.MinMSE)
-    with pytest.raises(UnsupportedError, match="EnableSubgraph use"):
-        ours(path, feeds(), extra_options={"EnableSubgraph": True})
-    with pytest.raises(CalibrationError, match="does not exist; give one"):
-        ours(path)
-    with pytest.raises(OptionTypeError, match="calibration_cache_path takes the path of a file, not 3"):
-        ours(3, feeds())  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedError, match="ranges of one method"):
-        calibrate(network(), feeds(), calibration_cache_path=path)
-    assert not path.exists()
-    ours(path, feeds())
-    with pytest.raises(OptionError, match="both give ranges"):
-        ours(path, calibration=calibrate(network(), feeds()))
-
-
-def test_a_call_that_fails_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> Iterator[dict[str, np.ndarray]]:
-        yield from feeds(2)
-        raise OSError("disk gone")
-
-    with pytest.raises(OSError, match="disk gone"):
-        ours(tmp_path / "ranges.json", broken())
-    assert list(tmp_path.iterdir()) == []
-
-    def fail(*_: Any) -> None:
-        raise OSError("no space")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space"):
-        ours(tmp_path / "ranges.json", feeds())
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_wide_types_and_overrides_come_after_the_range(tmp_path: Path) -> None:

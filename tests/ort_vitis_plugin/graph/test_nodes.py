@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from ort_vitis_plugin.graph.nodes import attribute, constant_value
+from ort_vitis_plugin.graph.nodes import attribute, constant_value, has_input
 
 ARRAY = np.array([[1, 2]], np.int8)
 
@@ -38,3 +38,8 @@ def test_attributes() -> None:
     assert attribute(node, "alpha", 0.01) == 0.5
     assert attribute(node, "beta", 0.01) == 0.01
     assert attribute(node, "beta") is None
+
+
+@pytest.mark.parametrize(("inputs", "found"), [(["x"], False), (["x", ""], False), (["x", "w"], True)])
+def test_an_optional_input_may_be_missing_or_empty(inputs: list[str], found: bool) -> None:
+    assert has_input(helper.make_node("Op", inputs, ["y"]), 1) is found

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ort_vitis_plugin.plugin.catalog import bundled_catalog
 from ort_vitis_plugin.reference.house_map import FLOORS, first_line, house_map
-from ort_vitis_plugin.reference.tables import bundled_catalog
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ort_vitis_plugin.reference.tables import BLOCKS, bundled_catalog, markdown
+from ort_vitis_plugin.plugin.catalog import bundled_catalog
+from ort_vitis_plugin.reference.tables import BLOCKS, markdown
 
 ROOT = Path(__file__).resolve().parents[3]
 

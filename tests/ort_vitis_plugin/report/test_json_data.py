@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ort_vitis_plugin.report.json_data import json_data
+from ort_vitis_plugin.report.json_data import finite_or_none, json_data
 
 
 def test_data_are_of_json() -> None:
@@ -20,3 +20,7 @@ def test_data_are_of_json() -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     found = json_data([np.float32(0.5), np.float64("-inf"), np.int8(-3), np.array([1.0, np.nan], np.float16)])
     assert json.dumps(found, allow_nan=False) == "[0.5, null, -3, [1.0, null]]"
+
+
+def test_a_number_that_is_not_finite_is_none() -> None:
+    assert [finite_or_none(value) for value in (0.5, None, math.inf, -math.inf, math.nan)] == [0.5, *[None] * 4]

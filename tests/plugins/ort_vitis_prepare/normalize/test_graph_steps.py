@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import ModelProto, helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.api import Stage, Transform
+from ort_vitis_plugin.api import Stage
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import check_transform, graph, op_types, plain_context
-from ort_vitis_prepare.normalize import DECLARATIONS
+from tests.plugins.ort_vitis_prepare.normalize.graph_steps import STEPS, Array, model
 
-STEPS: dict[str, Transform] = {step.key: step for step in DECLARATIONS if isinstance(step, Transform)}
 NAMES, TRIM, CONSTANTS, IDENTITY = "NameNodes", "TrimInputs", "ConstantNodes", "RemoveIdentity"
 DROPOUT, CASTS, FOLD, CLASHES = "RemoveDropout", "RemoveCasts", "FoldConstants", "RenameClashes"
 
-Array = np.ndarray[Any, Any]
 W = np.arange(12, dtype=np.float32).reshape(3, 4) / 8
-
-
-def model(
-    body: str, opset: int = 17, head: str = "(float[2, 3] x) => (float[2, 3] y)", **constants: Array
-) -> ModelProto:
-    return graph(f"t {head} {{ {body} }}", opset, constants)
 
 
 def matrix(body: str, opset: int = 17, **constants: Array) -> ModelProto:
@@ -330,127 +320,6 @@ def test_every_step_is_declared() -> None:
     assert all(step.stage is Stage.NORMALIZE and step.option is None for step in STEPS.values())
 
 
-# ---------------------------------------------------------------- If with a constant condition
-
-BRANCHES = """<
-    then_branch = p () => (float[2, 3] u) { k = Constant<value_float = 2.0>() u = Mul(a, k) },
-    else_branch = q () => (float[2, 3] v) { k = Neg(a) v = Relu(k) }
->"""
-
-
-CONDITION = "(float[2, 3] x, bool c) => (float[2, 3] y)"
-
-
-def branching(condition: str, branches: str = BRANCHES, **constants: Array) -> ModelProto:
-    return model(f"{condition} a = Abs(x) y = If(c) {branches}", **constants)
-
-
-BRANCHING: dict[str, tuple[ModelProto, list[str]]] = {
-    "true, initializer": (branching("", c=np.array(True)), ["Abs", "Constant", "Mul"]),
-    "false, initializer": (branching("", c=np.array(False)), ["Abs", "Neg", "Relu"]),
-    "true, Constant of rank 1": (
-        branching("c = Constant<value = bool[1] {1}>()"),
-        ["Constant", "Abs", "Constant", "Mul"],
-    ),
-    "two with the same names inside": (
-        model(f"a = Abs(x) t = If(c) {BRANCHES} s = If(c) {BRANCHES} y = Add(s, t)", c=np.array(False)),
-        ["Abs", "Add", "Neg", "Neg", "Relu", "Relu"],
-    ),
-    "a branch that passes a tensor on": (
-        branching(
-            "",
-            "< then_branch = p () => (float[2, 3] u) { u = Identity(a) }, "
-            "else_branch = q () => (float[2, 3] v) { v = Neg(a) } >",
-            c=np.array(True),
-        ),
-        ["Abs", "Identity"],
-    ),
-    "computed from constants": (
-        branching("n = Not(f) e = Equal(i, j) c = And(n, e)", f=np.array(False), i=np.int64(3), j=np.int64(3)),
-        ["Abs", "And", "Constant", "Equal", "Mul", "Not"],
-    ),
-    "computed from a static shape": (
-        branching("s = Shape(x) g = Gather(s, i) c = Equal(g, j)", i=np.int64(1), j=np.int64(2)),
-        ["Abs", "Equal", "Gather", "Neg", "Relu", "Shape"],
-    ),
-    "one within another": (
-        branching(
-            "",
-            """<
-            then_branch = p () => (float[2, 3] u) {
-                b = Neg(a)
-                u = If(c) < then_branch = s () => (float[2, 3] m) { k = Relu(b) m = Add(k, b) },
-                            else_branch = r () => (float[2, 3] n) { n = Abs(b) } > },
-            else_branch = q () => (float[2, 3] v) { v = Neg(a) }
-            >""",
-            c=np.array(True),
-        ),
-        ["Abs", "Add", "Neg", "Relu"],
-    ),
-    "around one that is decided at run time": (
-        model(
-            """a = Abs(x) s = ReduceSum<keepdims = 0>(x) d = Greater(s, z)
-            y = If(c) <
-            then_branch = p () => (float[2, 3] u) {
-                b = Neg(a)
-                u = If(d) < then_branch = s () => (float[2, 3] m) { k = Relu(b) m = Add(k, b) },
-                            else_branch = r () => (float[2, 3] n) { n = Abs(b) } > },
-            else_branch = q () => (float[2, 3] v) { v = Neg(a) }
-            >""",
-            c=np.array(True),
-            z=np.float32(0),
-        ),
-        ["Abs", "Greater", "If", "Neg", "ReduceSum"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BRANCHING)
-def test_constant_if(case: str) -> None:
-    source, expected = BRANCHING[case]
-    result = check_transform(STEPS["InlineConstantIf"], source)
-    assert sorted(op_types(result)) == sorted(expected)
-
-
-def test_if_decided_at_run_time_stays() -> None:
-    source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION)
-    assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
-
-
-def test_if_decided_by_a_free_dimension_stays() -> None:
-    source = graph(
-        f"""t (float[N, 3] x) => (float[N, 3] y)
-        {{ s = Shape(x) g = Gather(s, i) c = Equal(g, j) a = Abs(x) y = If(c) {BRANCHES} }}""",
-        constants={"i": np.int64(0), "j": np.int64(2)},
-    )
-    assert op_types(check_transform(STEPS["InlineConstantIf"], source))[-1] == "If"
-
-
-def test_if_whose_condition_callers_may_replace_stays() -> None:
-    source = model(f"a = Abs(x) y = If(c) {BRANCHES}", head=CONDITION, c=np.array(True))
-    assert op_types(check_transform(STEPS["InlineConstantIf"], source)) == ["Abs", "If"]
-
-
-@pytest.mark.parametrize("stated", [True, False])
-@pytest.mark.parametrize(
-    ("body", "sides"),
-    [("y = Expand(c, n)", 3), ("y = Tile(c, n)", 3), ("e = Add(c, d) y = Mul(e, d)", 0)],
-    ids=["Expand", "Tile", "arithmetic"],
-)
-@pytest.mark.parametrize("side", [4, 200])
-def test_nothing_is_folded_that_grows_far_beyond_its_inputs(body: str, sides: int, side: int, stated: bool) -> None:
-    """64 KB more than the inputs; the size is known before the values are computed, shapes stated or not."""
-    c = np.ones((side, 1), np.float32) if not sides else np.ones((1, 1), np.float32)
-    constants = {"c": c, "n": np.array([side, side])} if sides else {"c": c, "d": np.ones((1, side), np.float32)}
-    source = model(body.replace("y = ", "f = ") + " y = Sub(x, f)", 17, "(float[1, 1] x) => (float[] y)", **constants)
-    if not stated:
-        del source.graph.value_info[:]
-    edited = Graph(source)
-    STEPS[FOLD](edited, plain_context())
-    assert ("much larger" in " ".join(skip.reason for skip in edited.skips)) == (side == 200)
-    assert ("f" in edited.initializers) == (side == 4)
-
-
 def test_what_the_request_names_stays_though_nobody_reads_it() -> None:
     source = model("a = Relu(x) b = Sigmoid(x) c = Tanh(x) d = Abs(c) y = Neg(x)")
     for kept, left in ((set(), ["Neg"]), ({"b"}, ["Sigmoid", "Neg"]), ({"d"}, ["Tanh", "Abs", "Neg"])):
@@ -458,13 +327,3 @@ def test_what_the_request_names_stays_though_nobody_reads_it() -> None:
         edited.kept |= kept
         STEPS["RemoveUnread"](edited, plain_context())
         assert [node.op_type for node in edited] == left
-
-
-def test_what_a_branch_knows_of_shapes_is_known_where_it_moves() -> None:
-    source = branching("", c=np.array(True))
-    (body,) = (entry.g for node in source.graph.node for entry in node.attribute if entry.name == "then_branch")
-    body.value_info.append(helper.make_tensor_value_info("k", 1, ["N", None, 3]))
-    edited = Graph(source)
-    STEPS["InlineConstantIf"](edited, plain_context())
-    (constant,) = edited.of_type("Constant")
-    assert edited.shape(constant.output[0]) == ("N", None, 3)

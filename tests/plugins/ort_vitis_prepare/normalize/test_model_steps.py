@@ -181,11 +181,11 @@ def test_nothing_to_inline() -> None:
     [
         (steps.MINIMUM_OPSET, "QuantizeLinear", lambda schema: True),
         (steps.PREFERRED_OPSET, "Clip", lambda schema: len(schema.inputs) == 3),
-        (steps.PER_CHANNEL_OPSET, "QuantizeLinear", lambda schema: "axis" in schema.attributes),
+        (steps.AXIS_OPSET, "QuantizeLinear", lambda schema: "axis" in schema.attributes),
         (steps.FLOAT16_OPSET, "QuantizeLinear", lambda schema: "tensor(float16)" in types(schema)),
         (steps.WIDE_OPSET, "QuantizeLinear", lambda schema: "tensor(int16)" in types(schema)),
         (steps.WIDE_OPSET, "QuantizeLinear", lambda schema: "tensor(int4)" in types(schema)),
-        (steps.BLOCKS_OPSET, "QuantizeLinear", lambda schema: "block_size" in schema.attributes),
+        (steps.WIDE_OPSET, "QuantizeLinear", lambda schema: "block_size" in schema.attributes),
     ],
 )
 def test_opsets_are_the_first_that_have_what_is_needed(opset: int, op_type: str, has: Any) -> None:
