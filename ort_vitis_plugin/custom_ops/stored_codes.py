@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.nodes import attribute
+from ..numerics.qtypes import stored_qtype
 from .qdq_nodes import is_native
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..graph import Graph
+    from ..numerics.qtypes import QType
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,17 @@ class StoredCodes:
     axis: int | None
     block_size: int = 0
 
+    @property
+    def kind(self) -> QType | None:
+        """The quantized type of the codes; None where the host has none of their element type."""
+        return stored_qtype(self.element_type)
+
     def value(self) -> NDArray[np.float32]:
         """The weight."""
         scale, zero = self._spread(self.scale), self._spread(self.zero_point)
-        value: NDArray[np.float32] = (self.codes.astype(np.int64) - zero).astype(np.float32) * scale
+        # Codes of float8 are no integers, and those of int32 are no float32.
+        exact = np.int64 if self.kind is not None and self.kind.is_integer else np.float32
+        value: NDArray[np.float32] = (self.codes.astype(exact) - zero).astype(np.float32) * scale
         return value
 
     def _spread(self, values: NDArray[Any]) -> NDArray[Any]:

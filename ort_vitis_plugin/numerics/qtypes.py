@@ -111,6 +111,11 @@ def type_name(kind: object) -> str:
     return kind if isinstance(kind, str) else str(getattr(kind, "name", ""))
 
 
+def stored_qtype(element_type: int) -> QType | None:
+    """The host's type of codes that are stored in an ONNX element type; None for other element types."""
+    return _TYPES.get(element_type)
+
+
 def host_qtype(kind: object, others: Iterable[str] = ()) -> QType:
     """The QType of a VitisQuantType, an onnxruntime QuantType, a QType, its name, or an ONNX element type.
 

@@ -11,7 +11,6 @@ from ..custom_ops.stored_codes import stored_codes
 from ..errors import OptionError, suggest
 from ..graph.clip_limits import clip_limits
 from ..graph.op_sets import CLAMP_OPS
-from ..numerics.qtypes import host_qtype
 from ..options.host_options import CallOptions
 from ..options.ort_options import OrtOptions
 from ..plan import Conversion, Plan, Role, TensorPlan
@@ -203,11 +202,10 @@ class Planner:
     def _with_codes(self, name: str) -> TensorPlan | None:
         """The parameters of a weight that came as codes; None for others, and where blocks have scales."""
         stored = stored_codes(self.graph, name)
-        if stored is None or stored.block_size:
+        if stored is None or stored.block_size or stored.kind is None:
             return None
-        kind = host_qtype(stored.element_type)
         return TensorPlan(
-            name, Role.WEIGHT, kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
+            name, Role.WEIGHT, stored.kind, stored.scale, stored.zero_point, stored.axis, fixed=True, has_codes=True
         )
 
     def _constant_kind(self, name: str, role: Role) -> QType:

@@ -185,3 +185,15 @@ def test_codes_of_the_caller_do_not_saturate_in_a_default_session() -> None:
     result = quantized(full_range(), activation_type="QInt8")
     assert result.report.fused["y"] > result.report.sqnr["y"] - 3
     assert result.report.sqnr["y"] > 35
+
+
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E5M2"])
+@pytest.mark.parametrize("configuration", ["u8s8", "npu", "fix neuron", "vitis int16"])
+def test_floats_of_few_bits_are_decoded_with_their_fractions(kind: str, configuration: str) -> None:
+    body = "w = DequantizeLinear(c, s) h = MatMul(x, v) y = MatMul(h, w)"
+    text = f'<ir_version: 10, opset_import: ["" : 21]> t (float[4, 8] x) => (float[4, 6] y) {{ {body} }}'
+    source = model(text, {"v": weights(1, 8, 8), "s": np.float32(0.1)})
+    values = np.abs(weights(2, 8, 6)).ravel().tolist()  # below one nearly all: as integers they would be none
+    source.graph.initializer.append(helper.make_tensor("c", TensorProto.DataType.Value(kind), (8, 6), values))
+    result = quantize_static(source, None, samples(source), **CONFIGURATIONS[configuration])
+    assert min(result.report.sqnr.values()) > 25

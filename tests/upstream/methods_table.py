@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,15 @@ def deviations(sketch: Sketch, tensor: TensorFacts) -> tuple[float, float]:
     return max(sketch.mean - spread, sketch.minimum), min(sketch.mean + spread, sketch.maximum)
 
 
-REJECTED = {"divergence alone": divergence_alone, "three deviations": deviations}
+def symmetric(sketch: Sketch, tensor: TensorFacts) -> tuple[float, float]:
+    """The whole range, as far on both sides of zero where there are both: what theirs has for Distribution."""
+    if sketch.minimum >= 0 or sketch.maximum <= 0:
+        return sketch.minimum, sketch.maximum
+    limit = max(-sketch.minimum, sketch.maximum)
+    return -limit, limit
+
+
+REJECTED = {"divergence alone": divergence_alone, "three deviations": deviations, "whole range, symmetric": symmetric}
 INT8 = {"activation_type": QuantType.QInt8, "weight_type": QuantType.QInt8}
 FLOAT8 = {"activation_type": QuantType.QFLOAT8E4M3FN, "weight_type": QuantType.QFLOAT8E4M3FN}
 IN_FLOAT8 = "Distribution in float8"
@@ -165,46 +173,63 @@ def by_them(proto: ModelProto, feeds: Feeds, judged: Feeds, method: str) -> floa
         return math.nan
 
 
-def row(name: str, methods: Iterable[str] = METHODS, *, rejected: bool = True) -> Row:
-    """One network, measured on samples that calibrated nothing."""
-    proto, feeds, judged = network(name)
-    pairs = {
-        method: (
-            by_them(proto, feeds, judged, method),
-            decibels(proto, ours(proto, feeds, **METHODS[method]), judged),
-        )
-        for method in methods
-    }
+def by_us(proto: ModelProto, feeds: Feeds, judged: Feeds, method: str) -> float:
+    """Decibels of our pipeline."""
+    return decibels(proto, ours(proto, feeds, **METHODS[method]), judged)
+
+
+def by_rejected(proto: ModelProto, feeds: Feeds, judged: Feeds) -> dict[str, float]:
+    """Decibels of each definition that was not taken."""
     manager, found = new_manager(entry_points=False), {}
     manager.register(Rejected())
-    for definition in REJECTED if rejected else ():
+    for definition in REJECTED:
         options = {"calibrate_method": definition, "extra_options": PLAINLY, "optimize_model": False, **INT8}
         result = quantize_static(proto, None, networks.FeedReader(feeds), plugins=manager, **options)
         found[definition] = decibels(proto, result.model, judged)
-    return Row(name, pairs, found)
+    return found
+
+
+def row(name: str, methods: Iterable[str] = METHODS, *, rejected: bool = True) -> Row:
+    """One network, measured on samples that calibrated nothing."""
+    measured = network(name)
+    pairs = {method: (by_them(*measured, method), by_us(*measured, method)) for method in methods}
+    return Row(name, pairs, by_rejected(*measured) if rejected else {})
+
+
+def gains(rows: Iterable[Row], method: str) -> list[float]:
+    """Decibels that ours has more than theirs, where theirs does not fail."""
+    pairs = (each.pairs[method] for each in rows)
+    return [right - left for left, right in pairs if not math.isnan(left)]
+
+
+def summary(rows: Sequence[Row], methods: Iterable[str]) -> str:
+    """The last row: the least and the greatest gain of each method."""
+    spans = [f"{min(found):+.1f} to {max(found):+.1f}" for found in (gains(rows, method) for method in methods)]
+    return f"| ours less theirs | {' | '.join(spans)} |{' |' * len(REJECTED)}"
+
+
+def heads(methods: Iterable[str]) -> list[str]:
+    """The two lines above the rows."""
+    names = [f"{method}: theirs, ours" for method in methods] + list(REJECTED)
+    return [f"| network | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
 
 
 def page() -> str:
     """methods.md."""
-    heads = [f"{method}: theirs, ours" for method in METHODS] + list(REJECTED)
     found = [row(name) for name in NAMES]
-    least = []
-    for method in METHODS:
-        gains = [right - left for left, right in (each.pairs[method] for each in found) if not math.isnan(left)]
-        least.append(f"{min(gains):+.1f} to {max(gains):+.1f}")
     lines = [
         "# Ranges of onnxruntime's methods: which definition is nearer to float",
         "",
         "Written by `python -m tests.upstream.methods_table`. SQNR in dB of networks in int8: onnxruntime's own code,",
-        f"then ours; {SAMPLES} samples calibrate, {JUDGED} others judge. The last two columns are definitions that",
-        "were tried in our pipeline and not taken: the divergence without a look at squared error (Entropy), and three",
-        "standard deviations (Distribution). The last three networks are trained ones of tests/models. Where theirs",
-        "fails it finds no deviation of what has a fixed range.",
+        f"then ours; {SAMPLES} samples calibrate, {JUDGED} others judge. The last three columns are definitions that",
+        "were tried in our pipeline and not taken: the divergence without a look at squared error (Entropy), three",
+        "standard deviations, and the whole range made symmetric where it has both signs (Distribution). The last",
+        "three networks are trained ones of tests/models. Where theirs fails it finds no deviation of what has a fixed",
+        "range.",
         "",
-        f"| network | {' | '.join(heads)} |",
-        f"|---|{'---|' * len(heads)}",
+        *heads(METHODS),
         *(each.line for each in found),
-        f"| ours less theirs | {' | '.join(least)} | | |",
+        summary(found, METHODS),
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
 """Weights that came as codes keep them, unless the request's format or method cannot have them.
 
 Formats of AMD have operators of their own, and a method of powers of two gives a device that only shifts: for these
-the weights become floats again, and are quantized once more.
+the weights become floats again, and are quantized once more. So do codes of types that no plan has.
 """
 # SPDX-License-Identifier: MIT
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from ort_vitis_plugin.api import Graph, Stage, StoredCodes, position_of, stored_codes, transform
 
@@ -20,6 +20,8 @@ REASON = "the codes of {} were decoded: {} cannot keep them"
 
 
 def _misfit(stored: StoredCodes, context: Context) -> str | None:
+    if stored.kind is None:
+        return f"a plan without the type {TensorProto.DataType.Name(stored.element_type)}"
     if not context.format.writer.keeps_stored_codes:
         return f"the format {context.format.key}"
     fits = stored.axis is None and position_of(float(stored.scale)) is not None and not stored.zero_point

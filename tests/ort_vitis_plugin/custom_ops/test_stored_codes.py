@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from ort_vitis_plugin.custom_ops.stored_codes import stored_codes
 from ort_vitis_plugin.graph import Graph
@@ -33,6 +34,19 @@ def test_values_are_those_of_onnxruntime(case: str) -> None:
     assert found is not None
     assert found.axis == axis
     np.testing.assert_array_equal(found.value(), run_model(model, {"x": np.zeros((4, 6), np.float32)})["y"])
+
+
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "INT32", "INT16", "UINT4"])
+def test_codes_of_other_types_keep_their_fractions_and_digits(kind: str) -> None:
+    element_type = TensorProto.DataType.Value(kind)
+    held = {"INT32": 2**24 + 1, "INT16": 321}.get(kind, 1 if kind == "UINT4" else 0.625)
+    model = graph("t (float[2] x) => (float[2] y) { w = DequantizeLinear(c, s) y = Add(x, w) }", 21)
+    model.graph.initializer.extend(
+        [helper.make_tensor("c", element_type, [2], [held, 0]), helper.make_tensor("s", TensorProto.FLOAT, [], [2])]
+    )
+    found = stored_codes(Graph(model), "w")
+    assert found is not None
+    np.testing.assert_array_equal(found.value(), np.float32([held, 0]) * 2)
 
 
 @pytest.mark.parametrize(
