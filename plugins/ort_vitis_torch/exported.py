@@ -9,13 +9,16 @@ from __future__ import annotations
 import copy
 import importlib.util
 import io
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import onnx
+import onnx.version_converter
 import torch
 from numpy.typing import NDArray
 from onnx import ModelProto
@@ -30,6 +33,10 @@ Exporter = Literal["auto", "torchscript", "dynamo"]
 
 BATCH = "batch"
 LOWEST_DYNAMO_OPSET = 18
+# torch 2.5 refuses higher ones, and later releases write the nodes of this one under a higher number.
+HIGHEST_TORCHSCRIPT_OPSET = 20
+# Bytes of weights from which a graph goes through files: protobuf's limit is 2 GiB, nodes and shapes included.
+LARGEST_MESSAGE = 2**30 * 7 // 4
 
 
 @dataclass(frozen=True)
@@ -239,7 +246,21 @@ def _strategy(exporter: Exporter, call: _Call) -> ModelProto:
 
 
 def _torchscript(call: _Call) -> ModelProto:
-    file = io.BytesIO()
+    if _weight_bytes(call.module) < LARGEST_MESSAGE:
+        file = io.BytesIO()
+        _write_torchscript(call, file)
+        return _raised(onnx.load_from_string(file.getvalue()), call.opset)
+    with tempfile.TemporaryDirectory() as folder:  # weights beyond a message's limit lie in files of their own
+        path = str(Path(folder) / "model.onnx")
+        _write_torchscript(call, path)
+        return _raised(onnx.load(path), call.opset)
+
+
+def _weight_bytes(module: nn.Module) -> int:
+    return sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers()))
+
+
+def _write_torchscript(call: _Call, file: Any) -> None:
     axes = {
         name: {0: BATCH}
         for name, batched in (
@@ -257,7 +278,7 @@ def _torchscript(call: _Call) -> ModelProto:
                 tuple(call.tensors),
                 file,
                 dynamo=False,
-                opset_version=call.opset,
+                opset_version=min(call.opset, HIGHEST_TORCHSCRIPT_OPSET),
                 input_names=call.names,
                 output_names=call.result_names,
                 dynamic_axes=axes,
@@ -266,7 +287,14 @@ def _torchscript(call: _Call) -> ModelProto:
             )
         except Exception as error:
             raise _failed("TorchScript", call, error) from error
-    return onnx.load_from_string(file.getvalue())
+
+
+def _raised(model: ModelProto, opset: int) -> ModelProto:
+    if opset <= HIGHEST_TORCHSCRIPT_OPSET:
+        return model
+    raised = onnx.version_converter.convert_version(model, opset)
+    raised.ir_version = max(model.ir_version, onnx.helper.find_min_ir_version_for(raised.opset_import, True))
+    return raised
 
 
 def _dynamo(call: _Call) -> ModelProto:

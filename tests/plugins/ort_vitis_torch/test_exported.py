@@ -201,3 +201,21 @@ def test_without_onnxscript_a_refusal_names_it(monkeypatch: pytest.MonkeyPatch) 
     norm = torch.nn.BatchNorm2d(4, track_running_stats=False)
     with pytest.raises(ovt.ExportError, match=r"TorchScript exporter cannot export.*pip install onnxscript"):
         ovt.export(norm, torch.zeros(2, 4, 3, 3))
+
+
+@pytest.mark.parametrize("keep_batch_norm", [False, True])
+def test_weights_beyond_a_messages_limit_go_through_files(
+    keep_batch_norm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ResNetS().eval()
+    whole = ovt.export(module, digits().images[:2], keep_batch_norm=keep_batch_norm).model
+    monkeypatch.setattr("ort_vitis_torch.exported.LARGEST_MESSAGE", 0)
+    assert ovt.export(module, digits().images[:2], keep_batch_norm=keep_batch_norm).model == whole
+
+
+def test_operator_sets_above_torchscripts_are_reached_by_conversion() -> None:
+    lower, higher = (ovt.export(WholeModule(), digits().images[:2], opset=opset) for opset in (20, 21))
+    assert [entry.version for entry in higher.model.opset_import if not entry.domain] == [21]
+    assert [node.name for node in higher.model.graph.node] == [node.name for node in lower.model.graph.node]
+    assert higher.regions == lower.regions
+    assert higher.model.ir_version <= 10
