@@ -25,7 +25,7 @@ from onnx import ModelProto
 from torch import nn
 
 from .data_reads import watched
-from .errors import ExportError
+from .errors import ExportError, first_line
 from .regions import Regions, find_regions
 from .structure import Structure, as_arguments, input_names, positional
 
@@ -128,9 +128,20 @@ def unwrapped(module: nn.Module) -> nn.Module:
     return module
 
 
+def copied(module: nn.Module) -> nn.Module:
+    """A copy to trace, to load and to calibrate in; raises ExportError where the module holds what cannot be copied."""
+    try:
+        return copy.deepcopy(module)
+    except Exception as error:  # whatever __deepcopy__ and pickle raise
+        raise ExportError(
+            f"{type(module).__name__} cannot be copied, and the one given must stay as it is: {first_line(error)}; "
+            "keep scripted functions, streams and locks out of its attributes"
+        ) from error
+
+
 def evaluation_copy(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[nn.Module, tuple[Any, ...]]:
     """A copy of the module in evaluation mode, and the arguments, both in float32 on the CPU."""
-    return copy.deepcopy(module).eval().float().cpu(), _on_cpu(arguments)
+    return copied(module).eval().float().cpu(), _on_cpu(arguments)
 
 
 def watched_call(module: nn.Module, arguments: tuple[Any, ...], called: Callable[[str], None]) -> None:
@@ -325,11 +336,9 @@ def _failed(exporter: str, call: _Call, error: Exception) -> ExportError:
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-    reason = lines[0] if lines else type(error).__name__
     return ExportError(
-        f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {reason}; control flow that depends "
-        "on data must be taken out of forward, or kept outside of the module that is quantized"
+        f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {first_line(cause)}; control "
+        "flow that depends on data must be taken out of forward, or kept outside of the module that is quantized"
     )
 
 

@@ -179,6 +179,13 @@ def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any,
     assert "\n" not in str(caught.value)
 
 
+def test_a_module_that_cannot_be_copied_is_refused() -> None:
+    module = nn.ReLU()
+    module.held = iter(nn.ReLU().modules())  # type: ignore[assignment]
+    with pytest.raises(ovt.ExportError, match=r"ReLU cannot be copied, .*: cannot pickle 'generator' object; keep"):
+        ovt.export(module, torch.ones(2))
+
+
 def test_scripted_modules_and_quantized_tensors_are_refused() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls both old
