@@ -28,6 +28,7 @@ from .data_reads import watched
 from .errors import ExportError, first_line
 from .regions import Regions, find_regions
 from .structure import Structure, as_arguments, input_names, positional
+from .stubs import check_dynamo_writes_stubs
 
 Exporter = Literal["auto", "torchscript", "dynamo"]
 
@@ -311,6 +312,7 @@ def _raised(model: ModelProto, opset: int) -> ModelProto:
 def _dynamo(call: _Call) -> ModelProto:
     if importlib.util.find_spec("onnxscript") is None:
         raise ExportError('the dynamo exporter needs onnxscript: pip install onnxscript, or use exporter="torchscript"')
+    check_dynamo_writes_stubs(call.module)
     batch = torch.export.Dim(BATCH)
     shapes = tuple({0: batch} if batched else None for batched in call.batched(call.tensors))
     with _flat(call), _quiet():

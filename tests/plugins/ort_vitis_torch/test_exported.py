@@ -28,9 +28,16 @@ needs_onnxscript = pytest.mark.skipif(
 )
 
 
+first_dynamo = pytest.mark.skipif(
+    torch.__version__.startswith("2.5"), reason="torch 2.5's dynamo exporter does not write BatchNorm2d"
+)
+
+
 @pytest.mark.slow
 @needs_onnxscript
-@pytest.mark.parametrize("kind", [ResNetS, MobileS, UNet, TwoInputs])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(ResNetS, marks=first_dynamo), pytest.param(MobileS, marks=first_dynamo), UNet, TwoInputs]
+)
 def test_the_dynamo_exporters_graph_computes_the_same(kind: type) -> None:
     torch.manual_seed(0)
     model = kind().eval()
@@ -44,6 +51,7 @@ def test_the_dynamo_exporters_graph_computes_the_same(kind: type) -> None:
 
 @pytest.mark.slow
 @needs_onnxscript
+@pytest.mark.skipif(not hasattr(torch.onnx, "ops"), reason="dynamo exporters before torch 2.8 write no stubs")
 def test_stubs_are_seen_by_the_dynamo_exporter() -> None:
     exported = ovt.export(WholeModule().eval(), digits().images[:2], exporter="dynamo")
     assert exported.regions is not None
