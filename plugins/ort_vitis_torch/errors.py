@@ -32,3 +32,8 @@ class MismatchError(TorchFrontEndError, ValueError):
 
 class RefusedError(TorchFrontEndError, UnsupportedError):
     """An interface of the original that has no meaning here; the message says what to write instead."""
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what another's error says, or its kind where it says nothing."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

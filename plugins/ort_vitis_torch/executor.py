@@ -6,7 +6,7 @@ Integer tensors (shapes, axes, indices) stay on the CPU, where Python reads them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +66,6 @@ class OnnxModule(nn.Module):
     ) -> None:
         super().__init__()
         self.decoded = decoded
-        self.model = model
         self.quantizers = nn.ModuleList()
         self.slots: dict[str, nn.Module] = {}
         for slot, module in (quantizers or {}).items():
@@ -84,7 +83,7 @@ class OnnxModule(nn.Module):
         self.opset = default_opset(model)
         self.steps = [
             Step(node, self._function(node, self.opset), tuple(node.input), tuple(node.output))
-            for node in model.graph.node
+            for node in _own(model.graph.node)
         ]
 
     def _hold(self, tensor: TensorProto, *, trained: bool) -> None:
@@ -196,6 +195,14 @@ class OnnxModule(nn.Module):
         held = self._parameters.get(key)
         held = self._buffers.get(key) if held is None else held
         return getattr(self, key) if held is None else held
+
+
+def _own(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Copies: a node of a model keeps all of the model in memory, weights too."""
+    for node in nodes:
+        copy = NodeProto()
+        copy.CopyFrom(node)
+        yield copy
 
 
 def _trained(model: ModelProto) -> set[str]:

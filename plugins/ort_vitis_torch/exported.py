@@ -9,27 +9,35 @@ from __future__ import annotations
 import copy
 import importlib.util
 import io
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import onnx
+import onnx.version_converter
 import torch
 from numpy.typing import NDArray
 from onnx import ModelProto
 from torch import nn
 
 from .data_reads import watched
-from .errors import ExportError
+from .errors import ExportError, first_line
 from .regions import Regions, find_regions
 from .structure import Structure, as_arguments, input_names, positional
+from .stubs import check_dynamo_writes_stubs
 
 Exporter = Literal["auto", "torchscript", "dynamo"]
 
 BATCH = "batch"
 LOWEST_DYNAMO_OPSET = 18
+# torch 2.5 refuses higher ones, and later releases write the nodes of this one under a higher number.
+HIGHEST_TORCHSCRIPT_OPSET = 20
+# Bytes of weights from which a graph goes through files: protobuf's limit is 2 GiB, nodes and shapes included.
+LARGEST_MESSAGE = 2**30 * 7 // 4
 
 
 @dataclass(frozen=True)
@@ -121,9 +129,20 @@ def unwrapped(module: nn.Module) -> nn.Module:
     return module
 
 
+def copied(module: nn.Module) -> nn.Module:
+    """A copy to trace, to load and to calibrate in; raises ExportError where the module holds what cannot be copied."""
+    try:
+        return copy.deepcopy(module)
+    except Exception as error:  # whatever __deepcopy__ and pickle raise
+        raise ExportError(
+            f"{type(module).__name__} cannot be copied, and the one given must stay as it is: {first_line(error)}; "
+            "keep scripted functions, streams and locks out of its attributes"
+        ) from error
+
+
 def evaluation_copy(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[nn.Module, tuple[Any, ...]]:
     """A copy of the module in evaluation mode, and the arguments, both in float32 on the CPU."""
-    return copy.deepcopy(module).eval().float().cpu(), _on_cpu(arguments)
+    return copied(module).eval().float().cpu(), _on_cpu(arguments)
 
 
 def watched_call(module: nn.Module, arguments: tuple[Any, ...], called: Callable[[str], None]) -> None:
@@ -239,7 +258,21 @@ def _strategy(exporter: Exporter, call: _Call) -> ModelProto:
 
 
 def _torchscript(call: _Call) -> ModelProto:
-    file = io.BytesIO()
+    if _weight_bytes(call.module) < LARGEST_MESSAGE:
+        file = io.BytesIO()
+        _write_torchscript(call, file)
+        return _raised(onnx.load_from_string(file.getvalue()), call.opset)
+    with tempfile.TemporaryDirectory() as folder:  # weights beyond a message's limit lie in files of their own
+        path = str(Path(folder) / "model.onnx")
+        _write_torchscript(call, path)
+        return _raised(onnx.load(path), call.opset)
+
+
+def _weight_bytes(module: nn.Module) -> int:
+    return sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers()))
+
+
+def _write_torchscript(call: _Call, file: Any) -> None:
     axes = {
         name: {0: BATCH}
         for name, batched in (
@@ -257,7 +290,7 @@ def _torchscript(call: _Call) -> ModelProto:
                 tuple(call.tensors),
                 file,
                 dynamo=False,
-                opset_version=call.opset,
+                opset_version=min(call.opset, HIGHEST_TORCHSCRIPT_OPSET),
                 input_names=call.names,
                 output_names=call.result_names,
                 dynamic_axes=axes,
@@ -266,12 +299,20 @@ def _torchscript(call: _Call) -> ModelProto:
             )
         except Exception as error:
             raise _failed("TorchScript", call, error) from error
-    return onnx.load_from_string(file.getvalue())
+
+
+def _raised(model: ModelProto, opset: int) -> ModelProto:
+    if opset <= HIGHEST_TORCHSCRIPT_OPSET:
+        return model
+    raised = onnx.version_converter.convert_version(model, opset)
+    raised.ir_version = max(model.ir_version, onnx.helper.find_min_ir_version_for(raised.opset_import, True))
+    return raised
 
 
 def _dynamo(call: _Call) -> ModelProto:
     if importlib.util.find_spec("onnxscript") is None:
         raise ExportError('the dynamo exporter needs onnxscript: pip install onnxscript, or use exporter="torchscript"')
+    check_dynamo_writes_stubs(call.module)
     batch = torch.export.Dim(BATCH)
     shapes = tuple({0: batch} if batched else None for batched in call.batched(call.tensors))
     with _flat(call), _quiet():
@@ -297,11 +338,9 @@ def _failed(exporter: str, call: _Call, error: Exception) -> ExportError:
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-    reason = lines[0] if lines else type(error).__name__
     return ExportError(
-        f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {reason}; control flow that depends "
-        "on data must be taken out of forward, or kept outside of the module that is quantized"
+        f"torch's {exporter} exporter cannot export {type(call.module).__name__}: {first_line(cause)}; control "
+        "flow that depends on data must be taken out of forward, or kept outside of the module that is quantized"
     )
 
 

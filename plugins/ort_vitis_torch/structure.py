@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import torch
@@ -26,7 +26,7 @@ def _opened(value: Any) -> Any:
     """The structure with records in place of dataclasses, which torch takes for leaves."""
 
     def of_leaf(leaf: Any) -> Any:
-        if not is_dataclass(leaf) or isinstance(leaf, type):
+        if not hasattr(type(leaf), "__dataclass_fields__"):  # what older tracers follow, unlike is_dataclass
             return leaf
         return Record(type(leaf), {each.name: _opened(getattr(leaf, each.name)) for each in fields(leaf) if each.init})
 

@@ -65,11 +65,6 @@ class _Stub(nn.Module):
     def _node(self, tensor: torch.Tensor) -> torch.Tensor:
         """The dynamo exporter's way to write a node; autograd functions are traced through there."""
         name = f"{DOMAIN}::{self._name}"
-        if not hasattr(torch.onnx, "ops"):
-            raise ExportError(
-                f'torch {torch.__version__} writes {self._name} with exporter="torchscript" alone; '
-                "the dynamo exporter does from torch 2.8 on"
-            )
         marked: torch.Tensor = torch.onnx.ops.symbolic(
             name, (tensor,), dtype=tensor.dtype, shape=tensor.shape, version=1
         )
@@ -86,3 +81,13 @@ class DeQuantStub(_Stub):
     """The quantized part ends here."""
 
     _mark, _name = _End, END
+
+
+def check_dynamo_writes_stubs(module: nn.Module) -> None:
+    """Raises ExportError where the dynamo exporter of this torch would leave stubs out, and all would be quantized."""
+    stubs = [part for part in module.modules() if isinstance(part, _Stub)]
+    if stubs and not hasattr(torch.onnx, "ops"):
+        raise ExportError(
+            f'torch {torch.__version__} writes {type(stubs[0]).__name__} with exporter="torchscript" alone; '
+            "the dynamo exporter does from torch 2.8 on"
+        )

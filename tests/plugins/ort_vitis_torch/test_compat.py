@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,10 +130,13 @@ qat_processor.export_onnx_model()
 
 @pytest.fixture(autouse=True)
 def _old_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    arguments = ["script.py", "--nndct_equalization", "--data_dir", "."]
+    monkeypatch.setattr("sys.argv", arguments.copy())
     monkeypatch.chdir(tmp_path)
     install("pytorch_nndct")
     yield
     uninstall("pytorch_nndct")
+    assert sys.argv == arguments  # the original takes its flags out, and stops at those that it does not know
 
 
 def evaluate(model: Any, loader: Any, loss_fn: Any) -> tuple[float, float, float]:

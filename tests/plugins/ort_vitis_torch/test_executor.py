@@ -123,3 +123,11 @@ def test_a_call_with_too_few_tensors_names_the_inputs() -> None:
     graph = graph_of("(float[2] a, float[2] b) => (float[2] y) { y = Add(a, b) }")
     with pytest.raises(ovt.OperatorError, match=r"takes 2 tensors \(a, b\), not 1"):
         graph(torch.zeros(2))
+
+
+def test_the_model_may_go_when_its_tensors_are_parameters() -> None:
+    """A message of which one node is held stays in memory whole: weights would be there twice."""
+    model = ovt.export(ResNetS().eval(), example(ResNetS)).model
+    graph = OnnxModule(model)
+    assert not any(isinstance(held, onnx.ModelProto) for held in vars(graph).values())
+    assert not any(step.node is node for step, node in zip(graph.steps, model.graph.node, strict=True))

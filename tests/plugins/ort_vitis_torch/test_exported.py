@@ -28,9 +28,16 @@ needs_onnxscript = pytest.mark.skipif(
 )
 
 
+first_dynamo = pytest.mark.skipif(
+    torch.__version__.startswith("2.5"), reason="torch 2.5's dynamo exporter does not write BatchNorm2d"
+)
+
+
 @pytest.mark.slow
 @needs_onnxscript
-@pytest.mark.parametrize("kind", [ResNetS, MobileS, UNet, TwoInputs])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(ResNetS, marks=first_dynamo), pytest.param(MobileS, marks=first_dynamo), UNet, TwoInputs]
+)
 def test_the_dynamo_exporters_graph_computes_the_same(kind: type) -> None:
     torch.manual_seed(0)
     model = kind().eval()
@@ -44,6 +51,7 @@ def test_the_dynamo_exporters_graph_computes_the_same(kind: type) -> None:
 
 @pytest.mark.slow
 @needs_onnxscript
+@pytest.mark.skipif(not hasattr(torch.onnx, "ops"), reason="dynamo exporters before torch 2.8 write no stubs")
 def test_stubs_are_seen_by_the_dynamo_exporter() -> None:
     exported = ovt.export(WholeModule().eval(), digits().images[:2], exporter="dynamo")
     assert exported.regions is not None
@@ -179,6 +187,13 @@ def test_what_cannot_be_exported_is_refused_in_one_line(module: Any, given: Any,
     assert "\n" not in str(caught.value)
 
 
+def test_a_module_that_cannot_be_copied_is_refused() -> None:
+    module = nn.ReLU()
+    module.held = iter(nn.ReLU().modules())  # type: ignore[assignment]
+    with pytest.raises(ovt.ExportError, match=r"ReLU cannot be copied, .*: cannot pickle 'generator' object; keep"):
+        ovt.export(module, torch.ones(2))
+
+
 def test_scripted_modules_and_quantized_tensors_are_refused() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls both old
@@ -201,3 +216,21 @@ def test_without_onnxscript_a_refusal_names_it(monkeypatch: pytest.MonkeyPatch) 
     norm = torch.nn.BatchNorm2d(4, track_running_stats=False)
     with pytest.raises(ovt.ExportError, match=r"TorchScript exporter cannot export.*pip install onnxscript"):
         ovt.export(norm, torch.zeros(2, 4, 3, 3))
+
+
+@pytest.mark.parametrize("keep_batch_norm", [False, True])
+def test_weights_beyond_a_messages_limit_go_through_files(
+    keep_batch_norm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ResNetS().eval()
+    whole = ovt.export(module, digits().images[:2], keep_batch_norm=keep_batch_norm).model
+    monkeypatch.setattr("ort_vitis_torch.exported.LARGEST_MESSAGE", 0)
+    assert ovt.export(module, digits().images[:2], keep_batch_norm=keep_batch_norm).model == whole
+
+
+def test_operator_sets_above_torchscripts_are_reached_by_conversion() -> None:
+    lower, higher = (ovt.export(WholeModule(), digits().images[:2], opset=opset) for opset in (20, 21))
+    assert [entry.version for entry in higher.model.opset_import if not entry.domain] == [21]
+    assert [node.name for node in higher.model.graph.node] == [node.name for node in lower.model.graph.node]
+    assert higher.regions == lower.regions
+    assert higher.model.ir_version <= 10

@@ -177,6 +177,9 @@ def test_norms_without_factors_follow_their_batches_and_learn_none(tmp_path: Pat
     importlib.util.find_spec("onnxscript") is None,
     reason="only the dynamo exporter, with onnxscript, writes such norms",
 )
+@pytest.mark.skipif(
+    torch.__version__.startswith("2.5"), reason="no exporter of torch 2.5 writes BatchNorm2d without statistics"
+)
 def test_norms_that_keep_no_statistics_train(tmp_path: Path) -> None:
     torch.manual_seed(0)
     norm = nn.BatchNorm2d(4, track_running_stats=False)
