@@ -86,7 +86,7 @@ def float_block_sums(graph: Graph, context: Context) -> StaysFloat:
         sums, end = _sums(graph, product)
         found.update(sums)
         gate = gates.get(end)
-        if gate is not None and end not in graph.outputs and all(n.name in gate.nodes for n in graph.consumers(end)):
+        if gate is not None and end not in graph.outputs and all(id(n) in gate.nodes for n in graph.consumers(end)):
             found[end] = f"holds sums of {product.name}, which its activation takes as they are"
     return StaysFloat(tensors=found)
 

@@ -1,7 +1,7 @@
-"""A value that gates itself, y = x f(x), is one operation whatever nodes exporters take it apart into: Gelu, Swish, Mish.
+"""A value that gates itself, y = x f(x), is one operation, whatever nodes exporters take it apart into.
 
-    Gelu    x / sqrt(2) -> Erf -> + 1 -> * x -> / 2
-    Swish   x -> Sigmoid -> * x
+Gelu    x / sqrt(2) -> Erf -> + 1 -> * x -> / 2
+Swish   x -> Sigmoid -> * x
 """
 # SPDX-License-Identifier: MIT
 
@@ -27,16 +27,16 @@ MOST_NODES = 16
 
 
 class SelfGate(NamedTuple):
-    """What is computed of ``source``, and the tensors on the way that nothing else reads."""
+    """What is computed of ``source``, the tensors on the way that nothing else reads, and the ids of its nodes."""
 
     source: str
     inner: frozenset[str]
-    nodes: frozenset[str]
+    nodes: frozenset[int]
 
 
 def self_gates(graph: Graph) -> list[SelfGate]:
     """Every x f(x) of a graph, f being pointwise, whose steps nobody else reads."""
-    places = {node.name: place for place, node in enumerate(graph.sorted())}
+    places = {id(node): place for place, node in enumerate(graph.sorted())}
     found = (_gate(graph, node, places) for node in graph.of_type("Mul"))
     return [gate for gate in found if gate is not None]
 
@@ -51,13 +51,13 @@ def _values(graph: Graph, node: NodeProto) -> set[str] | None:
     return {name for name in names if not graph.is_constant(name)}
 
 
-def _gate(graph: Graph, end: NodeProto, places: dict[str, int]) -> SelfGate | None:
+def _gate(graph: Graph, end: NodeProto, places: dict[int, int]) -> SelfGate | None:
     ends = _values(graph, end)
     if ends is None or len(ends) < 2:
         return None
-    inner, nodes = set[str](), {end.name}
+    inner, nodes = set[str](), {id(end)}
     while len(ends) > 1:
-        made = [(places[node.name], name, node) for name in ends if (node := graph.producer(name)) is not None]
+        made = [(places[id(node)], name, node) for name in ends if (node := graph.producer(name)) is not None]
         if not made or len(nodes) == MOST_NODES:
             return None
         _, name, node = max(made, key=lambda each: each[:2])
@@ -66,14 +66,14 @@ def _gate(graph: Graph, end: NodeProto, places: dict[str, int]) -> SelfGate | No
             return None
         ends = ends - {name} | values
         inner.add(name)
-        nodes.add(node.name)
+        nodes.add(id(node))
     factor = graph.sole_consumer(end.output[0])
     if factor is not None and scales(graph, factor, end.output[0]):
         inner.add(end.output[0])
-        nodes.add(factor.name)
+        nodes.add(id(factor))
     (source,) = ends
     closed = all(
-        name not in graph.outputs and all(reader.name in nodes for reader in graph.consumers(name)) for name in inner
+        name not in graph.outputs and all(id(reader) in nodes for reader in graph.consumers(name)) for name in inner
     )
     return SelfGate(source, frozenset(inner), frozenset(nodes)) if closed else None
 
