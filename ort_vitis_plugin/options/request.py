@@ -29,7 +29,8 @@ PRESET_ARGUMENTS = (
 class Request:
     """The arguments of one call. ``given`` holds options by key; ``default`` names arguments left at their default.
 
-    ``takes_random_data``: whether random data may take the place of samples that are needed and not given.
+    ``by_preset`` names options that a preset gave. ``takes_random_data``: whether random data may take the place of
+    samples that are needed and not given.
     """
 
     model: str | Path | ModelProto
@@ -48,6 +49,7 @@ class Request:
     calibration: Any = None
     given: Mapping[str, object] = field(default_factory=dict)
     default: frozenset[str] = frozenset()
+    by_preset: frozenset[str] = frozenset()
     takes_random_data: bool = True
 
     def with_options(self, **given: object) -> Request:

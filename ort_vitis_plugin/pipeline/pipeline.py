@@ -29,6 +29,7 @@ from .advice import advise
 from .calibrate import float_tensors, keep_beside_ranges, observe_samples, weight_channels
 from .corrections import enabled_corrections
 from .inputs import warn_of_random_data
+from .judged_equalization import judged_equalization
 from .reduce_range_retry import is_worth_it, may_spare_a_bit, note_saturated, note_spared
 from .stages import (
     adjust,
@@ -109,6 +110,7 @@ def _quantized(call: Call) -> tuple[ModelProto, Report]:
     original = load(call)
     if handed_back(call, original):
         return external_weights.internalize(original), call.report
+    call = judged_equalization(call, original)
     model, statistics = quantize_once(call, original)
     warn_without_blocks(call, model)
     if may_spare_a_bit(call):

@@ -263,6 +263,7 @@ def _with_preset(request: Request, catalog: Catalog) -> Request:
         **arguments,  # type: ignore[arg-type]
         given={**recipe, **request.given},
         default=request.default - arguments.keys(),
+        by_preset=frozenset(recipe),
     )
 
 

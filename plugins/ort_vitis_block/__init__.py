@@ -11,7 +11,7 @@ from .block_options import BlockOptions
 from .block_types import BLOCK_TYPES, BlockType
 from .block_writer import BFP_FIX_NEURON, MX_FIX_NEURON, BlockWriter
 from .float8 import E5M2, FLOAT8_MSE
-from .float_sums import float_block_output, float_block_sums
+from .float_sums import float_block_output, float_block_steps, float_block_sums
 from .functions import add_block_functions
 from .numpy_reference import block_floating_point, microscaling
 from .op_attributes import BLOCK_OPS
@@ -45,4 +45,5 @@ def vitis_declare() -> Iterator[Declaration]:
     yield FUNCTIONS
     yield float_block_output
     yield float_block_sums
+    yield float_block_steps
     yield from PRESETS

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from ort_vitis_plugin.api import DEFAULT_DOMAINS, attribute
 
+from .op_attributes import BLOCK_OPS
+from .self_gates import POINTWISE
+
 if TYPE_CHECKING:
     from onnx import NodeProto
 
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
 
 CHANNEL = 1
 LAST = -1
+IMAGE = 4
+"""Axes of images, and of what has more."""
+FARTHEST = 16
+"""Nodes that are followed for an axis; a choice."""
 
 
 def _of_gemm(node: NodeProto, index: int) -> int:
@@ -48,5 +55,62 @@ def reduction_axis(graph: Graph, node: NodeProto, index: int) -> int | None:
 
 
 def default_axis(graph: Graph, tensor: str) -> int:
-    """The axis of a tensor that nobody sums over: the channels of images, else the last."""
-    return CHANNEL if len(graph.shape(tensor) or ()) >= 4 else LAST
+    """The axis of a tensor that nobody sums over: that of the sum behind the pointwise nodes that read it, else that of
+    the values it is made of, else the channels of images, or the last."""
+    axis = _axis_behind(graph, tensor)
+    return axis if axis is not None else _axis_of_values(graph, tensor)
+
+
+def _rank(graph: Graph, tensor: str) -> int:
+    return len(graph.shape(tensor) or ())
+
+
+def _is_pair(node: NodeProto) -> bool:
+    return (node.domain, node.op_type) in BLOCK_OPS
+
+
+def _before_pair(graph: Graph, tensor: str) -> str:
+    """The tensor itself, or the one whose values it has lost to a block op."""
+    node = graph.producer(tensor)
+    return str(node.input[0]) if node is not None and _is_pair(node) else tensor
+
+
+def _axis_behind(graph: Graph, tensor: str) -> int | None:
+    """The axis over which the first node sums that pointwise ones lead to."""
+    rank, waiting = _rank(graph, tensor), [tensor]
+    for name in waiting:
+        for node in graph.consumers(name) if rank else ():
+            axes = (reduction_axis(graph, node, at) for at, read in enumerate(node.input) if read == name)
+            axis = next((axis for axis in axes if axis is not None), None)
+            if axis is not None and -rank <= axis < rank:
+                return axis
+            is_step = _is_pair(node) or (node.op_type in POINTWISE and _rank(graph, node.output[0]) == rank)
+            if is_step and len(waiting) < FARTHEST and node.output[0] not in waiting:
+                waiting.append(node.output[0])
+    return None
+
+
+def _axis_of_values(graph: Graph, tensor: str) -> int:
+    """The channels of what a product made, wherever nodes that keep or move values have brought them."""
+    rank = _rank(graph, tensor)
+    otherwise, moves = CHANNEL if rank >= IMAGE else LAST, list[list[int]]()
+    for _ in range(FARTHEST):
+        node = graph.producer(tensor)
+        if node is None or node.domain not in DEFAULT_DOMAINS:
+            return otherwise
+        sources = [_before_pair(graph, name) for name in node.input if name]
+        if node.op_type == "MatMul" or (node.op_type == "Reshape" and _rank(graph, sources[0]) < IMAGE <= rank):
+            return _moved(rank - 1, moves) if rank else LAST
+        if node.op_type == "Transpose" and len(order := attribute(node, "perm", ())) == rank:
+            moves.append(list(order))
+        elif node.op_type not in POINTWISE:
+            return otherwise
+        tensor = next((n for n in sources if _rank(graph, n) == rank and not graph.is_constant(n)), "")
+    return otherwise
+
+
+def _moved(axis: int, moves: list[list[int]]) -> int:
+    """Where an axis lies behind Transposes, of which the last comes first."""
+    for order in reversed(moves):
+        axis = order.index(axis)
+    return axis

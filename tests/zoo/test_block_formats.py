@@ -7,16 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
 
-from ort_vitis_block import block_floating_point, microscaling
 from ort_vitis_plugin import custom_ops, quantize_static
 from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.models import networks
 from tests.zoo.configurations import BLOCKS
+from tests.zoo.simulated import by_numpy
 
 if TYPE_CHECKING:
     from ort_vitis_plugin.report.report import Result
@@ -25,24 +22,6 @@ NAMES = ("digits", "depthwise_skewed", "transformer")
 CLOSE = 0.5  # decibels
 # The share of digits that one digit in 500 stands for, twice.
 NEAR = 0.005
-
-
-class BFPFixNeuron(OpRun):
-    """The specification in numpy."""
-
-    op_domain = "com.vai.quantize"
-
-    def _run(self, x: Any, **attributes: Any) -> tuple[Any]:
-        return (block_floating_point(x, **attributes),)
-
-
-class MXFixNeuron(OpRun):
-    """The specification in numpy."""
-
-    op_domain = "com.vai.quantize"
-
-    def _run(self, x: Any, **attributes: Any) -> tuple[Any]:
-        return (microscaling(x, **attributes),)
 
 
 @cache
@@ -57,14 +36,6 @@ def float_session(name: str) -> Any:
     return networks.session(networks.network(name))
 
 
-def by_numpy(model: onnx.ModelProto, feeds: Any) -> Any:
-    bare = onnx.ModelProto()
-    bare.CopyFrom(model)
-    del bare.functions[:]
-    evaluator = ReferenceEvaluator(bare, new_ops=[BFPFixNeuron, MXFixNeuron])
-    return np.concatenate([evaluator.run(["logits"], feed)[0] for feed in feeds])
-
-
 SLOW = pytest.mark.slow
 
 
@@ -76,7 +47,9 @@ def test_accuracy_is_that_of_numpy(name: str, preset: str) -> None:
     model = quantized(name, preset).model
     session = open_session(model, [custom_ops.register])
     found = networks.sqnr(exact, networks.logits(session, feeds))
-    assert found == pytest.approx(networks.sqnr(exact, by_numpy(model, feeds)), abs=CLOSE)
+    assert found == pytest.approx(
+        networks.sqnr(exact, np.concatenate([outputs[0] for outputs in by_numpy(model, feeds)])), abs=CLOSE
+    )
     assert found > 25
 
 

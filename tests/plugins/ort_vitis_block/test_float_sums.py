@@ -20,8 +20,13 @@ FEED = {"x": RNG.normal(size=(2, 3, 16)).astype(np.float32)}
 BIASED = "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) a = Add(b, m) y = Relu(a) }"
 
 
+# One element alone passes a block op as it is.
+NUMBERS = {"root": 2.0**0.5, "one": 1.0, "half": 0.5}
+
+
 def quantized(text: str, preset: str = "BFP16", **options: Any) -> Any:
-    constants = {"w": W, "b": B, "full": RNG.normal(size=(3, 8)).astype(np.float32)}
+    constants = {name: np.float32(value) for name, value in NUMBERS.items()}
+    constants |= {"w": W, "b": B, "factors": B, "full": RNG.normal(size=(3, 8)).astype(np.float32)}
     used = {name: value for name, value in constants.items() if name in text}
     return quantize_static(graph(text, 18, used), None, None, extra_options={"Preset": preset, **options})
 
@@ -77,6 +82,46 @@ def test_sums_meet_bias_and_activation_in_float(preset: str) -> None:
 )
 def test_what_others_read_stays_in_blocks(text: str, held: set[str]) -> None:
     assert in_blocks(quantized(text).model) == held
+
+
+GELU = "d = Div(m, root) e = Erf(d) a = Add(e, one) g = Mul(m, a) h = Mul(g, half)"
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    {
+        "a factor of a product": (
+            "t (float[N, T, 16] x) => (float[N, T, 8] y) { m = MatMul(x, w) d = Mul(half, m) y = Neg(d) }",
+            {"x", "w", "d"},
+        ),
+        "a product through Gelu": (
+            f"t (float[N, T, 16] x) => (float[N, T, 8] y) {{ m = MatMul(x, w) {GELU} y = Neg(h) }}",
+            {"x", "w", "h"},
+        ),
+        "Gelu of what others read": (
+            f"t (float[N, T, 16] x) => (float[N, T, 8] y) {{ m = MatMul(x, w) {GELU} y = Add(h, m) }}",
+            {"x", "w", "m", "h"},
+        ),
+        "a sum that a normalization reads, and its factors": (
+            "t (float[N, T, 8] x, float[N, T, 8] z) => (float[N, T, 8] y) "
+            "{ s = Add(x, z) n = LayerNormalization(s, factors) y = Neg(n) }",
+            {"x", "z", "n"},
+        ),
+        "a sum that goes on beside the normalization": (
+            "t (float[N, T, 8] x, float[N, T, 8] z) => (float[N, T, 8] y) "
+            "{ s = Add(x, z) n = LayerNormalization(s, factors) y = Add(n, s) }",
+            {"x", "z", "s", "n"},
+        ),
+    }.values(),
+)
+def test_steps_of_one_operation_stay_float(text: str, held: set[str]) -> None:
+    assert in_blocks(quantized(text).model) - NUMBERS.keys() == held
+
+
+def test_steps_have_their_switch() -> None:
+    text = f"t (float[N, T, 16] x) => (float[N, T, 8] y) {{ m = Neg(x) {GELU} y = Neg(h) }}".replace("T, 8", "T, 16")
+    assert in_blocks(quantized(text).model) - NUMBERS.keys() == {"m", "h"}
+    assert {"e", "a", "g"} <= in_blocks(quantized(text, FloatBlockSteps=False).model)
 
 
 def test_each_has_its_switch() -> None:

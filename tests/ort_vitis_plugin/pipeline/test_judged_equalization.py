@@ -1,0 +1,77 @@
+"""Samples held out decide on the equalization that a preset of block types asks for; the caller's word stands."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin.testing import graph
+
+RNG = np.random.default_rng(3)
+TEXT = """
+t (float[1, 4, 8, 8] x) => (float[1, 10] y) {
+  c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
+  r = Relu(c)
+  p = GlobalAveragePool(r)
+  f = Flatten(p)
+  y = Gemm(f, v, d)
+}
+"""
+SHAPES: dict[str, Any] = {"w": (16, 4, 3, 3), "b": (16,), "v": (16, 10), "d": (10,)}
+CONSTANTS = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
+FACTORS = np.float32(2.0) ** np.arange(-8, 8, dtype=np.float32)
+SAMPLES = [{"x": RNG.normal(size=(1, 4, 8, 8)).astype(np.float32)} for _ in range(12)]
+
+
+def network(*, skewed: bool) -> onnx.ModelProto:
+    """Channels of like size, or such as differ by thousands, which share exponents."""
+    if not skewed:
+        return graph(TEXT, 17, CONSTANTS)
+    shapes = {"w": (16, 1, 1, 1), "b": (16,)}
+    changed = {name: CONSTANTS[name] * FACTORS.reshape(shape) for name, shape in shapes.items()}
+    return graph(TEXT, 17, {**CONSTANTS, **changed, "v": CONSTANTS["v"] / FACTORS[:, None]})
+
+
+def answered(*, skewed: bool, samples: Any = SAMPLES, **options: Any) -> tuple[bool, list[str]]:
+    """Whether channels were equalized, and what the recipe says of that."""
+    options = {"Preset": "BFP16", "BiasCorrection": False, **options}
+    result = quantize_static(network(skewed=skewed), None, samples, extra_options=options)
+    notes = [note for note in result.report.notes if "Recipe: cross-layer" in note]
+    return bool(result.report.transforms.get("CrossLayerEqualization")), notes
+
+
+def test_what_gains_is_taken() -> None:
+    equalized, notes = answered(skewed=True)
+    assert equalized
+    assert "is taken: over 4 samples" in notes[0]
+
+
+def test_what_gains_nothing_is_left() -> None:
+    equalized, notes = answered(skewed=False)
+    assert not equalized
+    assert "is left" in notes[0]
+
+
+def test_the_file_is_that_of_a_call_without() -> None:
+    models = [
+        quantize_static(network(skewed=False), None, SAMPLES, extra_options={"Preset": "BFP16", **options}).model
+        for options in ({}, {"IncludeCLE": False})
+    ]
+    weights = [{t.name: numpy_helper.to_array(t).tobytes() for t in model.graph.initializer} for model in models]
+    assert weights[0] == weights[1]
+    assert [n.op_type for n in models[0].graph.node] == [n.op_type for n in models[1].graph.node]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"IncludeCLE": True}, {"Recipe": "plain"}, {"samples": SAMPLES[:4]}, {"samples": iter(SAMPLES)}],
+    ids=["asked for", "plain", "too few samples", "samples read once"],
+)
+def test_where_nothing_is_judged_the_preset_stands(options: dict[str, Any]) -> None:
+    assert answered(skewed=False, **options) == (True, [])
