@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .output_parts import Part
 
 LEAST_SQNR = 10.0  # decibels
+LOUD = 20.0  # decibels: what is better than this is no culprit
 LEAST_AGREEMENT = 0.95  # share of rows with the same largest entry
 LEAST_ROWS = 20  # of fewer a single one would decide
 

@@ -19,6 +19,7 @@ from ..graph import Graph
 from ..graph.op_sets import CLAMP_OPS, MOVES, WITH_BIAS
 from ..measure.judge import Judge
 from ..measure.layer_errors import layer_errors
+from ..measure.verdict import LOUD
 from ..numerics.qtypes import PowerOfTwoMethod
 from ..onnx_io.sessions import register_all
 from ..options.ort_options import OrtOptions
@@ -45,7 +46,6 @@ LEAST_GAIN = 1.0  # decibels: less is no advice
 ALIKE = 0.8  # of the best gain: then the milder change is the better advice
 TRIALS = 4  # at least, where they take no longer than that:
 PATIENCE = 60.0  # seconds; a call with fine-tuning may take ten minutes, and so do its trials
-LOUD = 20.0  # decibels: a tensor that is better than this by itself is no culprit
 MIN_MAX = "CalibrationMethod.MinMax"
 PASSING = MOVES | CLAMP_OPS
 PLACES = 3  # tensors that are left float in turn

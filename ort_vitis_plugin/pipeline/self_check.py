@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +20,14 @@ from ..measure.answers import answer, float_answers
 from ..measure.class_outputs import class_axes
 from ..measure.open_sizes import open_outputs, sizes_told
 from ..measure.output_parts import output_parts
-from ..measure.verdict import judgements_of, objection
+from ..measure.verdict import LOUD, judgements_of, objection
 from ..numerics.sqnr import sqnr_db
 from ..onnx_io import external_weights
 from ..onnx_io.checker import check_model
 from ..onnx_io.ort_support import has_float8
 from ..onnx_io.output_types import state_shapes
 from ..onnx_io.sessions import FAITHFUL, give_back, open_session
-from ..report.verdict import QUANTIZED, Verdict
+from ..report.verdict import QUANTIZED, Judgement, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,12 +69,14 @@ def check_result(
     adapt: Callable[[Feed], Feed] = lambda feed: feed,
     libraries: Iterable[Callable[[ort.SessionOptions], object]] = (),
     stages: Mapping[str, ModelProto] | None = None,
+    changing: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Raise SelfCheckError unless the result is valid and runs; fill the report's SQNR by output, what of it
     onnxruntime's integer kernels lose on this CPU, and the verdict.
 
     Quantized operators run in those kernels at every level: ``pairs`` is the model that says what they should give.
-    ``stages`` are the float models on the way whose function may differ from the original's.
+    ``stages`` are the float models on the way whose function may differ from the original's, ``changing`` the steps
+    that made it differ.
     """
     _check_valid(quantized, original, report)
     libraries = list(libraries)
@@ -116,7 +119,7 @@ def check_result(
             _compare(name, columns, report)
             if len(alike) == len(feeds):
                 comparable[name] = columns
-    report.verdict = _verdict(original, comparable, stages or {}, libraries, feeds, report)
+    report.verdict = _verdict(original, comparable, stages or {}, changing or {}, libraries, feeds, report)
     for each in report.verdict.judgements:
         if each.objection is not None:
             report.objections.setdefault(each.name, each.objection)
@@ -139,6 +142,7 @@ def _verdict(
     original: ModelProto,
     comparable: Mapping[str, Sequence[Sequence[NDArray[Any]]]],
     stages: Mapping[str, ModelProto],
+    changing: Mapping[str, Sequence[str]],
     libraries: list[Callable[[ort.SessionOptions], object]],
     feeds: list[Feed],
     report: Report,
@@ -152,7 +156,13 @@ def _verdict(
     found[QUANTIZED] = {name: columns[1] for name, columns in comparable.items()}
     reference = {name: columns[0] for name, columns in comparable.items()}
     judgements = judgements_of(reference, found, output_parts(original), class_axes(original))
-    return Verdict(judgements, samples=len(feeds))
+    return Verdict([_with_steps(each, changing) for each in judgements], samples=len(feeds))
+
+
+def _with_steps(judgement: Judgement, changing: Mapping[str, Sequence[str]]) -> Judgement:
+    """With the steps of its worst stage, where they can be heard."""
+    steps = changing.get(judgement.worst_stage(), ()) if judgement.decibels < LOUD else ()
+    return replace(judgement, steps=tuple(dict.fromkeys(steps)))
 
 
 def _stage_answers(

@@ -269,6 +269,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             adapt=partial(adapt_feed, model),
             libraries=[custom_ops.register, register_all(call.libraries)],
             stages={stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing},
+            changing=call.ledger.changing,
         )
     return model
 

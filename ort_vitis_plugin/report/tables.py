@@ -95,6 +95,8 @@ def verdict_table(report: Findings) -> Table:
     columns["#SQNR"] = [told_decibels(each.decibels) for each in judged]
     if any(each.agreement is not None for each in judged):
         columns["#same class"] = ["" if each.agreement is None else f"{each.agreement:.0%}" for each in judged]
+    if any(each.steps for each in judged):
+        columns["lost by"] = [", ".join(each.steps) for each in judged]
     if report.objections:
         columns["bad because"] = [report.objections.get(each.name, "") for each in judged]
     rows = [list(row) for row in zip((each.name for each in judged), *columns.values(), strict=True)]

@@ -16,13 +16,15 @@ PREPARED, SIMULATED, QUANTIZED = STAGES = ("prepared", "simulated", "quantized")
 class Judgement:
     """One output, or one part of it, which ``tensor`` becomes. ``sqnr`` maps stages to decibels against float, for
     stages at which the function may have changed; ``agreement`` is the share of rows with the same largest entry, None
-    where it ranks nothing; ``objection`` says why it is bad."""
+    where it ranks nothing; ``objection`` says why it is bad; ``steps`` changed the function at the stage that adds most
+    noise, where there is enough of it to be heard."""
 
     name: str
     tensor: str
     sqnr: Mapping[str, float]
     agreement: float | None = None
     objection: str | None = None
+    steps: tuple[str, ...] = ()
 
     @property
     def decibels(self) -> float:
@@ -83,7 +85,11 @@ class Verdict:
             "samples": self.samples,
             "good": self.is_good,
             "judgements": [
-                {**asdict(each), "sqnr": {stage: finite_or_none(value) for stage, value in each.sqnr.items()}}
+                {
+                    **asdict(each),
+                    "sqnr": {stage: finite_or_none(value) for stage, value in each.sqnr.items()},
+                    "steps": list(each.steps),
+                }
                 for each in self.judgements
             ],
             "advice": [

@@ -106,3 +106,15 @@ def test_float8_that_loads_is_not_spoken_of() -> None:
         assert told
     else:
         assert not told
+
+
+def test_the_steps_at_which_a_part_lost_most_are_named() -> None:
+    body = "h = MatMul(x, w) b = Add(h, c) s = Sigmoid(b) y = MatMul(s, k)"
+    shifted = WEIGHTS | {"c": np.full(64, -3, np.float32)}
+    model = graph(f"t (float[8, 64] x) => (float[8, 64] y) {{ {body} }}", 17, shifted)
+    options = {"Target": "ipu_cnn", "Recipe": "plain"}
+    worst = quantize_static(model, None, FEEDS, enable_dpu=True, extra_options=options).report.verdict.judgements[0]
+    assert worst.sqnr["simulated"] < worst.decibels + 3 < 20 + 3
+    assert worst.steps[0] == "ConvertSigmoidToHardSigmoid"
+    off = options | {"ConvertSigmoidToHardSigmoid": False}
+    assert quantize_static(model, None, FEEDS, enable_dpu=True, extra_options=off).report.verdict.judgements[0].steps == ()
