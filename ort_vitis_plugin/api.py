@@ -26,7 +26,17 @@ from .graph.edit import become, clip_bounds, constant, discard, integers, rewire
 from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.growth import outgrows
 from .graph.nodes import DEFAULT_DOMAINS
-from .graph.op_sets import CLAMP_OPS, CONVOLUTIONS, MOVES, PRODUCTS, RESHAPES, SIZE_OPS, SOFTMAXES, WITH_BIAS
+from .graph.op_sets import (
+    CLAMP_OPS,
+    CONVOLUTIONS,
+    MATRIX_PRODUCTS,
+    MOVES,
+    PRODUCTS,
+    RESHAPES,
+    SIZE_OPS,
+    SOFTMAXES,
+    WITH_BIAS,
+)
 from .graph.opsets import AXIS_OPSET, WIDE_OPSET
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
@@ -103,6 +113,7 @@ __all__ = [
     "FLOATS",
     "FLOAT_OR_UNKNOWN",
     "GENERATED_SUFFIXES",
+    "MATRIX_PRODUCTS",
     "MOVES",
     "PRODUCTS",
     "QUANTIZED_FLOATS",

@@ -12,7 +12,7 @@ from ..calibration.fingerprint import fingerprint
 from ..data_readers import CalibrationData, RandomDataReader, Samples
 from ..data_readers.spread import picked, spread
 from ..entry.quantize_static import calibrate, prepared, quantize_static, settings_for, simulated
-from ..errors import CalibrationError, QuantizationError
+from ..errors import CalibrationError, QuantizationError, UnsupportedError
 from ..measure.evaluation import TOP1
 from ..measure.judge import Judge
 from ..onnx_io.load import load_model
@@ -174,6 +174,8 @@ class Bench:
 
     def _scored(self, configuration: Configuration) -> tuple[Result, float]:
         result = self.quantized(configuration)
+        if not result.report.quantized and not result.report.types:
+            raise UnsupportedError("nothing of the model would be quantized")
         shifts = "PowerOfTwo" in result.report.configuration.get("method", "")
         return result, self._score(result.model, self.judge.session(result.model, twin=shifts))
 

@@ -68,8 +68,9 @@ class Climb:
         self._judged: dict[str, float | None] = {}  # on exchanged halves, in a search that was broken off
         self._least = 0.0
 
-    def begin(self, configuration: Configuration, keep: float) -> None:
-        """Try the configuration as it was asked for.
+    def begin(self, configuration: Configuration, keep: float, enough: float | None = None) -> None:
+        """Try the configuration as it was asked for. Where the device takes no node of it, nothing but ``enough`` would
+        keep a search without a goal from leaving ever more of the model float.
 
         Raises:
             CalibrationError: it fails, so there is nothing to compare with.
@@ -78,6 +79,8 @@ class Climb:
         if first.score is None:
             raise CalibrationError(f"the first trial fails, so there is nothing to tune: {first.failure}")
         self._least, self.best = keep * first.on_device, first
+        if self.goal is None and not first.on_device:
+            self.goal = enough
         # It reads all samples where this trial read those that choose.
         self.limit.last = min(first.seconds / self.bench.split.share, MOST_KEPT * self.limit.seconds)
         self.limit.ahead = 0.0

@@ -38,6 +38,7 @@ TOLERANCE = {SQNR: 0.1}  # of a score that counts as better; of others
 ANY = 1e-6
 QUIET = {OPTIONS: {"Attribution": False}}  # the search has tried what there is to try
 DECIBELS_OF_TYPES = 30.0  # the goal of mixed types where none is given
+DECIBELS_WITHOUT_DEVICE = 40.0  # of any search where none is given and the device takes no node
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,9 @@ def tune(
     (share of right rows where samples have labels, else of rows that agree with float), or a function of an onnxruntime
     session, higher being better. ``goal`` is a score; ``budget`` a time such as ``"5m"``, of which as much is kept for
     the final call as the first trial foretells; ``keep_on_device`` the share of the nodes on the device at first that
-    must stay there. With ``types`` tensors get one of these wider types, as few as the goal needs. ``out`` is the
-    model's file; beside it lie its configuration (``.toml``) and the trials (``.trials.jsonl``), from which a search
-    that was broken off goes on.
+    must stay there; where it takes none, a search by decibels without a goal ends at 40. With ``types`` tensors get one
+    of these wider types, as few as the goal needs. ``out`` is the model's file; beside it lie its configuration
+    (``.toml``) and the trials (``.trials.jsonl``), from which a search that was broken off goes on.
     Ctrl-C ends the search with the best so far.
 
     Raises:
@@ -134,7 +135,7 @@ def tune(
     search = Climb(bench, rows, limit, TOLERANCE.get(metric, ANY) if isinstance(metric, str) else ANY, wanted)
     interrupted = False
     try:
-        search.begin(first, keep_on_device)
+        search.begin(first, keep_on_device, DECIBELS_WITHOUT_DEVICE if metric == SQNR else None)
         if kinds:
             search.raise_types(kinds)
         else:

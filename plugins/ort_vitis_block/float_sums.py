@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, Graph, Stage, StaysFloat, leave_float, made_by
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, PRODUCTS, Graph, Stage, StaysFloat, leave_float, made_by
 
 from .quantized_types import BlockQType
 from .self_gates import scales, self_gates
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Context
 
-PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 ACTIVATIONS = ("Clip", "LeakyRelu", "PRelu", "Relu")
 NORMALIZATIONS = ("GroupNormalization", "InstanceNormalization", "LayerNormalization", "RMSNormalization")
 
@@ -80,7 +79,7 @@ def float_block_sums(graph: Graph, context: Context) -> StaysFloat:
         return StaysFloat()
     found: dict[str, str] = {}
     gates = {gate.source: gate for gate in self_gates(graph)}
-    for product in graph.of_type(*PRODUCTS):
+    for product in graph.of_type(*sorted(PRODUCTS)):
         if product.domain not in DEFAULT_DOMAINS or context.refusal(product):
             continue
         sums, end = _sums(graph, product)

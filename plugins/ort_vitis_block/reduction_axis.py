@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, attribute
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, SOFTMAXES, attribute
 
 from .op_attributes import BLOCK_OPS
 from .self_gates import POINTWISE
@@ -47,7 +47,7 @@ def reduction_axis(graph: Graph, node: NodeProto, index: int) -> int | None:
         return 0 if index else CHANNEL
     if node.op_type in ("LSTM", "GRU", "RNN") and index < 3:
         return LAST
-    if node.op_type in ("Softmax", "LogSoftmax") and index == 0:
+    if node.op_type in SOFTMAXES and index == 0:
         return int(attribute(node, "axis", LAST if graph.opset >= 13 else 1))
     if node.op_type == "LayerNormalization" and index == 0:
         return int(attribute(node, "axis", LAST))

@@ -18,7 +18,7 @@ import torch
 from onnx import ModelProto, NodeProto
 from torch import Tensor, nn
 
-from ort_vitis_plugin.api import array_of, attribute
+from ort_vitis_plugin.api import CONVOLUTIONS, array_of, attribute
 
 SMALLEST = 1e-12
 TORCH_MOMENTUM = 0.1  # BatchNorm's own
@@ -60,7 +60,7 @@ def pairs(model: ModelProto) -> dict[str, Pair]:
     found = {}
     for node in model.graph.node:
         following = readers.get(node.output[0], [])
-        if node.op_type not in ("Conv", "ConvTranspose") or len(following) != 1:
+        if node.op_type not in CONVOLUTIONS or len(following) != 1:
             continue
         norm = following[0]
         names = [equal.get(name, name) for name in (*node.input[1:], *norm.input[1:])]

@@ -14,7 +14,7 @@ import torch
 from onnx import ModelProto, NodeProto, TensorProto
 from torch import Tensor, nn
 
-from ort_vitis_plugin.api import default_opset
+from ort_vitis_plugin.api import SIZE_OPS, default_opset
 
 from .errors import OperatorError
 from .file_kernels import FileConstants, file_steps
@@ -162,7 +162,7 @@ class OnnxModule(nn.Module):
         made = [name for step in once for name in step.outputs if name in read]
         constants = dict(self._integers)
         if made:
-            seen = {step.inputs[0] for step in once if step.node.op_type in ("Shape", "Size")}
+            seen = {step.inputs[0] for step in once if step.node.op_type in SIZE_OPS}
             with torch.no_grad():
                 first = Program(self.steps if seen - set(names) else once, names, made, self._integers)
                 constants.update(zip(made, self._run(first, tensors), strict=True))

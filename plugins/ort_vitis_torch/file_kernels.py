@@ -17,7 +17,7 @@ import torch
 from onnx import NodeProto
 from torch import Tensor, nn
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, node_session
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, MATRIX_PRODUCTS, PRODUCTS, node_session
 
 from .fake import TQT, FixedPow2
 from .ops.registry import Function, element_type_of
@@ -33,8 +33,6 @@ _ROUNDED = """
     ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare
 """
 ROUNDED = frozenset(_ROUNDED.split())
-PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-PACKED = frozenset({"Gemm", "MatMul"})
 SECOND = "i1"
 
 # What onnxruntime sums in an order that depends on its number of threads, which has to be that of a plain session then.
@@ -53,7 +51,7 @@ class FileConstants:
 
     def is_packed(self, step: Step) -> bool:
         """Whether onnxruntime packs the second operand of a product when it loads the file, and sums otherwise then."""
-        name = step.inputs[1] if step.node.op_type in PACKED else ""
+        name = step.inputs[1] if step.node.op_type in MATRIX_PRODUCTS else ""
         return name not in self.decoded and self.tensor(name) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS
+from ort_vitis_plugin.api import DEFAULT_DOMAINS, SIZE_OPS
 
 from .slots import DOMAIN
 from .step import Step
@@ -52,7 +52,7 @@ def shape_steps(
             continue
         if step.node.domain not in DEFAULT_DOMAINS or op_type in UNKNOWN_SHAPES:
             continue
-        if op_type in ("Shape", "Size"):
+        if op_type in SIZE_OPS:
             is_fixed = names[0] in shaped
         else:
             draws = op_type in NEVER_THE_SAME or op_type.startswith(RANDOM)

@@ -231,3 +231,28 @@ def test_bad_arguments_are_told_before_work(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="no file of trials"):
             tune(detector(), feeds(2), out=tmp_path / "x.onnx")
         assert other.read_bytes() == foreign
+
+
+def chain(layers: int) -> ModelProto:
+    """Products with an open batch, which the device does not take."""
+    steps = " ".join(f"h{at} = MatMul(r{at}, w{at}) r{at + 1} = Relu(h{at})" for at in range(layers))
+    weights = {f"w{at}": np.random.default_rng(at).normal(0, 0.4, (16, 16)).astype(np.float32) for at in range(layers)}
+    return graph(f"t (float[N, 16] r0) => (float[N, 16] r{layers}) {{ {steps} }}", constants=weights)
+
+
+def test_a_device_that_takes_nothing_does_not_leave_everything_float() -> None:
+    samples = [{"r0": np.random.default_rng(at).standard_normal((4, 16)).astype(np.float32)} for at in range(8)]
+    tuned = tune(chain(6), samples, budget="20s")
+    assert tuned.trials[0].on_device == 0
+    assert tuned.trials[0].score is not None
+    assert tuned.trials[0].score < 40
+    assert tuned.reached or "the goal is 40" in tuned.why_not
+    assert tuned.result.report.quantized
+
+
+def test_what_quantizes_nothing_is_a_row_that_failed() -> None:
+    samples = [{"r0": np.random.default_rng(at).standard_normal((4, 16)).astype(np.float32)} for at in range(8)]
+    tuned = tune(chain(2), samples, goal=200, budget="20s")
+    assert "nothing of the model would be quantized" in {row.failure for row in tuned.trials}
+    assert tuned.result.report.quantized
+    assert not tuned.reached
