@@ -23,6 +23,7 @@ from ..plugin.declarations import Stage, Transform
 from ..plugin.entries import full_name
 from ..plugin.methods import Method
 from ..request.change import OPTIONS, changed_keywords
+from ..request.mixed_types import OPTION as MIXED_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from .bench import Bench
     from .trial import Configuration
 
-ACTIVATIONS = ("QUInt8", "QInt8", "QInt16")
+WIDE = "QInt16"
+ACTIVATIONS = ("QUInt8", "QInt8", WIDE)
 CLE = "IncludeCLE"
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 REGIONS = 6  # at most, in the first cut
@@ -150,10 +152,32 @@ def products(bench: Bench, best: Configuration) -> Iterator[Candidate]:
             yield Candidate(f"only {', '.join(chosen)}", {"op_types_to_quantize": list(chosen)})
 
 
+def raised_groups(bench: Bench, best: Configuration) -> Iterator[Candidate]:
+    """Where the device computes in 16 bits: data of each op type in them, the rarest first, then of each stretch."""
+    settings = _settings(best)
+    wide, now = settings.catalog.qtype(WIDE), settings.activation
+    if not settings.computes(wide) or not now.is_integer or now.bits >= wide.bits:
+        return
+    given = settings.options[CallOptions].mixed_types or {}
+    graph = Graph(bench.reference(best), copy=False)
+    groups = {op_type: [f"op:{op_type}"] for op_type in _rarest(bench, best)}
+    for names in _stretches(graph, set(bench.report(best).quantized)):
+        groups.setdefault(f"{names[0]} to {names[-1]}", names)
+    for what, names in groups.items():
+        if not given.keys() >= set(names):
+            entries = {key: {"activation_type": WIDE} for key in names}
+            yield Candidate(f"{what} in {WIDE}", {OPTIONS: {MIXED_TYPES: {**given, **entries}}})
+
+
 def single_op_types(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Each op type left float, the rarest first."""
-    for op_type, _ in sorted(_op_types(bench, best).items(), key=lambda item: (item[1], item[0])):
+    for op_type in _rarest(bench, best):
         yield Candidate(f"{op_type} float", {"nodes_to_exclude": [f"op:{op_type}"]})
+
+
+def _rarest(bench: Bench, best: Configuration) -> list[str]:
+    """Op types of quantized nodes, those of which there are fewest first."""
+    return [op_type for op_type, _ in sorted(_op_types(bench, best).items(), key=lambda item: (item[1], item[0]))]
 
 
 def _op_types(bench: Bench, best: Configuration) -> Counter[str]:

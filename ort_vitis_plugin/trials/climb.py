@@ -24,6 +24,7 @@ from .candidates import (
     is_plain,
     is_refused,
     products,
+    raised_groups,
     ranges,
     regions,
     rules,
@@ -105,7 +106,7 @@ class Climb:
                 self._climb(phase)
             if not self.limit.kept:
                 self._climb(corrections)
-            for phase in (end_nodes, single_op_types):
+            for phase in (raised_groups, end_nodes, single_op_types):
                 self._climb(phase)
             self._narrow()
             self._climb(singles)

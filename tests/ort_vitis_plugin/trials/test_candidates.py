@@ -21,6 +21,7 @@ from ort_vitis_plugin.trials.candidates import (
     is_plain,
     is_refused,
     products,
+    raised_groups,
     ranges,
     rules,
     simulated_shares,
@@ -68,6 +69,24 @@ def test_op_types_alone_and_without() -> None:
     assert [each.change for each in products(table, BEST)] == [{"op_types_to_quantize": ["MatMul"]}]
     found = [each.change["nodes_to_exclude"] for each in single_op_types(table, BEST)]
     assert found == [["op:Add"], ["op:Sigmoid"], ["op:MatMul"]]
+
+
+def test_groups_are_raised_where_the_device_has_the_type() -> None:
+    table = bench()
+    found = {each.what: each.change[OPTIONS]["MixedTypes"] for each in raised_groups(table, BEST)}  # type: ignore[index, call-overload]
+    wide = {"activation_type": "QInt16"}
+    assert [*found][:3] == ["Add in QInt16", "Sigmoid in QInt16", "MatMul in QInt16"]
+    assert found["Sigmoid in QInt16"] == {"op:Sigmoid": wide}
+    assert all(set(types) <= set("abcd") for what, types in found.items() if " to " in what)
+    raised = {OPTIONS: {**BEST[OPTIONS], "MixedTypes": found["Sigmoid in QInt16"]}}
+    again = {each.what: each.change[OPTIONS]["MixedTypes"] for each in raised_groups(table, raised)}  # type: ignore[index, call-overload]
+    assert "Sigmoid in QInt16" not in again
+    assert again["Add in QInt16"] == {"op:Sigmoid": wide, "op:Add": wide}
+    assert [*raised_groups(joined(), NPU)] == []
+    everywhere = {OPTIONS: {**BEST[OPTIONS], "MixedTypes": dict.fromkeys(("op:MatMul", "op:Sigmoid", "op:Add"), wide)}}
+    before, after = table.tried("not", BEST), table.tried("raised", everywhere)
+    assert after.score > before.score  # type: ignore[operator]
+    assert after.on_device == before.on_device
 
 
 def test_ranges_are_those_that_are_not_in_use() -> None:
