@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..graph.element_types import FLOAT_OR_UNKNOWN
 from ..plan import Role
 from .fixed_shapes import open_inputs
 from .hardware_rules import bounds_of_rules
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ..plan import Bound, Plan
     from ..plan.marks import Marks
     from ..request.call import Call
+
+
+WRITES_FLOATS = "it gives floats, which no quantized operator does"
 
 
 def broken_rules(plan: Plan, bounds: Iterable[Bound]) -> dict[str, str]:
@@ -77,6 +81,14 @@ def _note_exclusions_without_effect(call: Call, plan: Plan) -> None:
             )
 
 
+def _has_codes(call: Call, plan: Plan, node: NodeProto) -> bool:
+    """Whether pairs stand at its ends; a quantized operator takes its place only where what it gives has codes too."""
+    floats = [name for name in node.output if plan.graph.element_type(name) in FLOAT_OR_UNKNOWN]
+    if call.settings.format.writer.writes_operators and floats:
+        return any(plan.fused_end(name) in plan for name in floats)
+    return any(name in plan for name in (*node.input, *node.output))
+
+
 def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     """Which nodes are quantized, which stay float and why, and where each one runs."""
     call.report.open_shapes = open_inputs(plan.graph.model)
@@ -88,10 +100,11 @@ def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
             call.report.placement[node.name] = reason
         if node.name in plan.graph.device_nodes or node.op_type == "Constant":
             continue
-        if node.name in marks.nodes and any(name in plan for name in (*node.input, *node.output)):
+        if node.name in marks.nodes and _has_codes(call, plan, node):
             call.report.quantized[node.name] = node.op_type
         else:
-            why = call.refusal(node) or "no float tensor of it can be quantized"
+            beside = any(name in plan for name in node.input)
+            why = call.refusal(node) or (WRITES_FLOATS if beside else "no float tensor of it can be quantized")
             call.report.left_float[node.name] = f"{node.op_type}: {why}"
     _note_exclusions_without_effect(call, plan)
     for tensor in plan:

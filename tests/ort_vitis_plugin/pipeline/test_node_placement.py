@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import ModelProto
+from onnxruntime.quantization import CalibrationMethod, QuantFormat
 
 from ort_vitis_plugin import VitisQuantFormat, VitisQuantType, quantize_static
 from ort_vitis_plugin.pipeline.node_placement import broken_rules
@@ -63,3 +65,22 @@ def test_a_rule_that_does_not_hold_is_named_at_its_node() -> None:
     assert set(broken) == {"conv"}
     assert "AdjustShiftCut" in broken["conv"]
     assert "-8" in broken["conv"]
+
+
+@pytest.mark.parametrize("last", ["Sum(h, h)", "Max(h, x)", "Min(h, x)", "Mul(h, x)"])
+def test_a_quantized_operator_gives_codes(last: str) -> None:
+    weight = np.random.default_rng(0).normal(0, 0.3, (8, 8)).astype(np.float32)
+    text = f"t (float[4, 8] x) => (float[4, 8] y) {{ [first] h = MatMul(x, w) [last] y = {last} }}"
+    model = graph(text, constants={"w": weight})
+    feeds = [{"x": np.random.default_rng(at).standard_normal((4, 8)).astype(np.float32)} for at in range(4)]
+    result = quantize_static(
+        model,
+        None,
+        feeds,
+        quant_format=QuantFormat.QOperator,
+        calibrate_method=CalibrationMethod.MinMax,
+        extra_options={"Target": "cpu"},
+    )
+    written = {node.op_type for node in result.model.graph.node}
+    is_float = last[:3] in written
+    assert ("last" in result.report.quantized, "last" in result.report.left_float) == (not is_float, is_float)
