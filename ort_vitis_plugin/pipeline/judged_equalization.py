@@ -1,4 +1,4 @@
-"""Where types need no calibration, samples held out tell whether the equalization that a preset asks for gains."""
+"""Where types need no calibration, samples held out tell whether the equalization that a preset asks for loses."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EqualizedOrNot(NamedTuple):
 
 
 def judged_equalization(call: Call, original: ModelProto) -> Call:
-    """The call, or one without the equalization of its preset where samples held out do not confirm that.
+    """The call, or one without the equalization of its preset where samples held out are nearer to float so.
 
     What the caller asks for is done. Where ranges must be calibrated nothing is tried, for that would double the time.
     """
@@ -63,13 +63,13 @@ def _judged(call: Call, original: ModelProto) -> Call:
     if judge is None:
         return call
     now, before = _error(judge, equalized), _error(judge, plain)
-    gains = before is None or (now is not None and now.is_better_than(before))
+    loses = before is not None and (now is None or before.is_better_than(now))
     text = JUDGED.format(
-        choice="taken" if gains else "left", samples=len(judge), now=_shown(now), before=_shown(before)
+        choice="left" if loses else "taken", samples=len(judge), now=_shown(now), before=_shown(before)
     )
     call.note(text)
     call.ledger.judge = judge
-    return call if gains else Call(settings, call.ledger)
+    return Call(settings, call.ledger) if loses else call
 
 
 def _is_to_judge(call: Call) -> bool:
