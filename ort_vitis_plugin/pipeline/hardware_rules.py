@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..request.call import Call
     from ..request.settings import Settings
 
-COSTLY = "{} moved {} from position {} to {}, which costs more than any rounding did before"
+COSTLY = "{} moved {} from position {} to {}, which costs more than half of what any rounding did before"
 
 
 def within_rules(call: Call, plan: Plan) -> Plan:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Move:
     """A tensor whose position a rule changed.
 
-    ``costly``: what its error grew by is more than any tensor's error was before, as errors count for the outputs.
+    ``costly``: what its error grew by is more than half of any tensor's error before, as errors count for the outputs.
     """
 
     tensor: str

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
+# Errors of clipping all point one way: they add up where those of rounding cancel, and count double.
+COSTLY = 0.5
+
+
 def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[str]]:
     """Move the tensors of ``plan`` into the bounds: what moved and which rules made it, and what does not hold."""
     start = plan.current()
@@ -58,7 +62,7 @@ def _is_costly(move: Move, start: Mapping[str, int], costs: Mapping[str, Callabl
     if cost is None:
         return False
     worst = max(other(start[name]) for name, other in costs.items())
-    return cost(move.after) - cost(move.before) > worst
+    return cost(move.after) - cost(move.before) > COSTLY * worst
 
 
 def _moves(before: Mapping[str, int], after: Mapping[str, int], bounds: Sequence[Bound]) -> list[Move]:
