@@ -30,8 +30,8 @@ JUDGED = (
 )
 
 
-class EqualizedOrNot(NamedTuple):
-    """A call of its own, and what it has made of the model."""
+class Prepared(NamedTuple):
+    """The float graph that a call of its own has prepared."""
 
     call: Call
     graph: Graph
@@ -79,15 +79,15 @@ def _is_to_judge(call: Call) -> bool:
     return not settings.needs_data and real_samples(call) and not call.samples.is_read_once
 
 
-def _trial(call: Call, original: ModelProto) -> EqualizedOrNot:
+def _trial(call: Call, original: ModelProto) -> Prepared:
     """The model as a call prepares it, of which that call knows nothing."""
     trial = Call(call.settings, call.ledger.next_answer(call.settings))
     graph = prepare(trial, normalize(trial, original))
     trial.samples.constants = trial.samples.overridable - {value.name for value in graph.write_back().graph.input}
-    return EqualizedOrNot(trial, graph)
+    return Prepared(trial, graph)
 
 
-def _error(judge: HeldOut, trial: EqualizedOrNot) -> NetworkError | None:
+def _error(judge: HeldOut, trial: Prepared) -> NetworkError | None:
     """How far a trial's model is from float once it is quantized; None where onnxruntime does not run it."""
     call = trial.call
     call.ledger.statistics = statistics = Statistics()

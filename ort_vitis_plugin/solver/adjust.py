@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-# Errors of clipping all point one way: they add up where those of rounding cancel, and count double.
-COSTLY = 0.5
+# Of the worst error before. Those of clipping all point one way: they add up where those of rounding cancel.
+COSTLY_SHARE = 0.5
 
 
 def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[str]]:
@@ -62,7 +62,7 @@ def _is_costly(move: Move, start: Mapping[str, int], costs: Mapping[str, Callabl
     if cost is None:
         return False
     worst = max(other(start[name]) for name, other in costs.items())
-    return cost(move.after) - cost(move.before) > COSTLY * worst
+    return cost(move.after) - cost(move.before) > COSTLY_SHARE * worst
 
 
 def _moves(before: Mapping[str, int], after: Mapping[str, int], bounds: Sequence[Bound]) -> list[Move]:

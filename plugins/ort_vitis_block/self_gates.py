@@ -1,7 +1,7 @@
 """A value that gates itself, y = x f(x), is one operation, whatever nodes exporters take it apart into.
 
-Gelu    x / sqrt(2) -> Erf -> + 1 -> * x -> / 2
-Swish   x -> Sigmoid -> * x
+Gelu    x / sqrt(2) -> Erf -> + 1 -> * x -> / 2   (Hendrycks and Gimpel 2016, arXiv 1606.08415)
+Swish   x -> Sigmoid -> * x   ("a self-gated activation function", Ramachandran et al. 2017, arXiv 1710.05941)
 """
 # SPDX-License-Identifier: MIT
 

@@ -11,20 +11,10 @@ import pytest
 from onnx import numpy_helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.testing import graph
+from tests.models.pooled_classifier import constants, pooled_classifier
 
 RNG = np.random.default_rng(3)
-TEXT = """
-t (float[1, 4, 8, 8] x) => (float[1, 10] y) {
-  c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
-  r = Relu(c)
-  p = GlobalAveragePool(r)
-  f = Flatten(p)
-  y = Gemm(f, v, d)
-}
-"""
-SHAPES: dict[str, Any] = {"w": (16, 4, 3, 3), "b": (16,), "v": (16, 10), "d": (10,)}
-CONSTANTS = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
+CONSTANTS = constants(RNG)
 FACTORS = np.float32(2.0) ** np.arange(-8, 8, dtype=np.float32)
 # The first input channel is nearly silent.
 LOUDNESS = np.float32([1e-5, 1, 1, 1]).reshape(1, 4, 1, 1)
@@ -35,14 +25,14 @@ def skewed() -> onnx.ModelProto:
     """Channels that differ by thousands, and share exponents."""
     shapes = {"w": (16, 1, 1, 1), "b": (16,)}
     changed = {name: CONSTANTS[name] * FACTORS.reshape(shape) for name, shape in shapes.items()}
-    return graph(TEXT, 17, {**CONSTANTS, **changed, "v": CONSTANTS["v"] / FACTORS[:, None]})
+    return pooled_classifier({**CONSTANTS, **changed, "v": CONSTANTS["v"] / FACTORS[:, None]})
 
 
 def misleading() -> onnx.ModelProto:
     """Channels of like size, but for weights that meet the silent input: equal in these, the others differ."""
     w = CONSTANTS["w"].copy()
     w[:, 0] *= 1000 * FACTORS[:, None, None]
-    return graph(TEXT, 17, {**CONSTANTS, "w": w})
+    return pooled_classifier({**CONSTANTS, "w": w})
 
 
 def answered(model: onnx.ModelProto, *, samples: Any = SAMPLES, **options: Any) -> tuple[bool, list[str]]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -17,27 +16,12 @@ from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.data_readers import RandomDataReader
 from ort_vitis_plugin.numerics.sqnr import sqnr_db
 from ort_vitis_plugin.testing import LEVELS, graph, run_model
+from tests.models.pooled_classifier import constants, pooled_classifier
 from tests.models.serialized import without_provenance
 
 RNG = np.random.default_rng(1)
 LEAST = {"BFP16": 32, "MX9": 36, "MX6": 18, "MXINT8": 32, "MXFP8": 20, "MXFP4": 8, "BF16_BFP16": 32}
-
-
-def network() -> onnx.ModelProto:
-    text = """
-    t (float[2, 4, 8, 8] x) => (float[2, 10] y) {
-      c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
-      r = Relu(c)
-      p = GlobalAveragePool(r)
-      f = Flatten(p)
-      y = Gemm(f, v, d)
-    }
-    """
-    constants: dict[str, Any] = {"w": (16, 4, 3, 3), "b": (16,), "v": (16, 10), "d": (10,)}
-    return graph(text, 17, {name: RNG.normal(size=shape).astype(np.float32) for name, shape in constants.items()})
-
-
-MODEL = network()
+MODEL = pooled_classifier(constants(RNG), batch=2)
 FEED = {"x": RNG.normal(size=(2, 4, 8, 8)).astype(np.float32)}
 
 
