@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/lines.h"
+#include "kernels/axis_view.h"
 
 namespace vitis {
 
@@ -37,8 +37,8 @@ struct BlockFormat {
   int emin = 0;
   float largest = 1.0f;
 
-  size_t BlocksInLine(const Lines& lines) const { return lines.length / block + (lines.length % block != 0); }
-  size_t CountBlocks(const Lines& lines) const { return lines.outer * BlocksInLine(lines) * lines.inner; }
+  size_t BlocksInLine(const AxisView& lines) const { return lines.length / block + (lines.length % block != 0); }
+  size_t CountBlocks(const AxisView& lines) const { return lines.outer * BlocksInLine(lines) * lines.inner; }
 };
 
 }  // namespace vitis

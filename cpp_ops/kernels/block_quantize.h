@@ -156,7 +156,7 @@ void QuantizeRun(const float* x, float* y, size_t length, const BlockFormat& for
 
 // Blocks [begin, end) where the axis is the last one; lines whose length is a multiple of the block are one long line.
 template <bool kShifted, class Rule>
-void QuantizeAlong(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin, size_t end,
+void QuantizeAlong(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin, size_t end,
                    const Rule& rule) {
   const size_t in_line = format.BlocksInLine(lines);
   const bool seamless = lines.length % format.block == 0;
@@ -228,8 +228,8 @@ void QuantizeColumns(const float* x, float* y, size_t stride, size_t rows, size_
 
 // Blocks [begin, end) where a line's elements lie apart.
 template <bool kShifted, class Rule>
-void QuantizeAcross(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin, size_t end,
-                    const Rule& rule) {
+void QuantizeAcross(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin,
+                    size_t end, const Rule& rule) {
   const size_t in_line = format.BlocksInLine(lines);
   while (begin < end) {
     const size_t column = begin % lines.inner;
@@ -245,7 +245,8 @@ void QuantizeAcross(const float* x, float* y, const BlockFormat& format, const L
 }
 
 template <BlockFormat::Kind kKind, Rounding kRounding>
-void QuantizeWith(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin, size_t end) {
+void QuantizeWith(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin,
+                  size_t end) {
   constexpr bool kShifted = kKind == BlockFormat::kShifted;
   const Grids<kKind, kRounding> rule(format);
   if (lines.inner == 1) {
@@ -256,7 +257,7 @@ void QuantizeWith(const float* x, float* y, const BlockFormat& format, const Lin
 }
 
 template <BlockFormat::Kind kKind>
-void QuantizeRounding(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin,
+void QuantizeRounding(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin,
                       size_t end) {
   switch (format.rounding) {
     case Rounding::kHalfAway:
@@ -268,7 +269,7 @@ void QuantizeRounding(const float* x, float* y, const BlockFormat& format, const
   }
 }
 
-inline void BlockQuantize(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin,
+inline void BlockQuantize(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin,
                           size_t end) {
   switch (format.kind) {
     case BlockFormat::kInteger:

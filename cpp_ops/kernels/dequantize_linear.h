@@ -57,7 +57,7 @@ void Dequantize(const T* __restrict x, float* __restrict y, size_t count, float 
 }
 
 template <class T>
-void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_point, const Channels& channels,
+void DequantizeLinear(const T* x, float* y, const float* scale, const T* zero_point, const AxisView& channels,
                       size_t begin, size_t end) {
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     Dequantize(x + first, y + first, count, scale[channel], zero_point ? zero_point[channel] : T{0});

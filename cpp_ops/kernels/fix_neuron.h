@@ -20,7 +20,7 @@ inline float FixDouble(float ratio, float scale, double low, double high) {
 }
 
 inline void FixNeuron(const float* x, float* y, const float* scale, const double* low, const double* high,
-                      const Channels& channels, size_t begin, size_t end) {
+                      const AxisView& channels, size_t begin, size_t end) {
   constexpr double kFloatRange = 4194303.0;  // 2^22 - 1: where kMagicFloat rounds
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;

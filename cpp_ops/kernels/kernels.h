@@ -2,26 +2,25 @@
 // SPDX-License-Identifier: MIT
 //
 // Every kernel works on the elements [begin, end) of a tensor laid out as `channels`, so that any split over threads
-// gives the same bits. `scale` holds channels.count values; `zero_point` as many, or is null for zero.
+// gives the same bits. `scale` holds channels.length values; `zero_point` as many, or is null for zero.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/axis_view.h"
 #include "kernels/bfloat16.h"
 #include "kernels/block_format.h"
-#include "kernels/channels.h"
 #include "kernels/float16.h"
-#include "kernels/lines.h"
 
 namespace vitis {
 
 template <class T>
 struct TypedKernels {
-  void (*quantize)(const float* x, T* y, const float* scale, const T* zero_point, const Channels& channels,
+  void (*quantize)(const float* x, T* y, const float* scale, const T* zero_point, const AxisView& channels,
                    size_t begin, size_t end);
-  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const Channels& channels,
+  void (*dequantize)(const T* x, float* y, const float* scale, const T* zero_point, const AxisView& channels,
                      size_t begin, size_t end);
 };
 
@@ -36,9 +35,9 @@ struct Kernels : TypedKernels<uint8_t>,
   const char* name;
   // `low` and `high` are the saturation bounds minus the zero point, one pair per channel.
   void (*fix_neuron)(const float* x, float* y, const float* scale, const double* low, const double* high,
-                     const Channels& channels, size_t begin, size_t end);
+                     const AxisView& channels, size_t begin, size_t end);
   // Here [begin, end) counts blocks that share an exponent, format.CountBlocks(lines) in all, the last axis fastest.
-  void (*block_quantize)(const float* x, float* y, const BlockFormat& format, const Lines& lines, size_t begin,
+  void (*block_quantize)(const float* x, float* y, const BlockFormat& format, const AxisView& lines, size_t begin,
                          size_t end);
 
   template <class T>

@@ -198,7 +198,7 @@ inline float ToFloat(Float16 value) { return FromFloat16Bits(value.bits); }
 inline float ToFloat(BFloat16 value) { return FromBFloat16(value.bits); }
 
 template <class T>
-void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_point, const Channels& channels,
+void QuantizeLinear(const float* x, T* y, const float* scale, const T* zero_point, const AxisView& channels,
                     size_t begin, size_t end) {
   const auto uniform = [=](size_t first, size_t count, size_t channel) {
     const float* __restrict in = x + first;

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "kernels/channels.h"
+#include "kernels/axis_view.h"
 
 namespace vitis {
 namespace VITIS_ISA {
@@ -13,16 +13,16 @@ namespace VITIS_ISA {
 // uniform(first, count, channel): these elements share the channel's scale.
 // varying(first, count, channel): element i of these has the scale of channel + i (the axis is the last one).
 template <class Uniform, class Varying>
-void Walk(const Channels& channels, size_t begin, size_t end, Uniform uniform, Varying varying) {
-  if (channels.count == 1) {
+void Walk(const AxisView& channels, size_t begin, size_t end, Uniform uniform, Varying varying) {
+  if (channels.length == 1) {
     if (begin < end) uniform(begin, end - begin, size_t{0});
     return;
   }
   while (begin < end) {
     const size_t row = begin / channels.inner;
-    const size_t channel = row % channels.count;
+    const size_t channel = row % channels.length;
     if (channels.inner == 1) {
-      const size_t left = channels.count - channel;
+      const size_t left = channels.length - channel;
       const size_t count = left < end - begin ? left : end - begin;
       varying(begin, count, channel);
       begin += count;

@@ -6,28 +6,15 @@
 #pragma once
 
 #include "kernels/kernels.h"
+#include "ops/axis.h"
 #include "ops/block_attributes.h"
 #include "ops/op.h"
-#include "ops/parameters.h"
 
 namespace vitis {
 
-inline Lines LinesOf(const Tensor& x, int64_t axis) {
-  const int64_t rank = static_cast<int64_t>(x.shape.size());
-  Lines lines;
-  if (rank <= 1) {
-    lines.length = x.size;
-    return lines;
-  }
-  if (axis < -rank || axis >= rank) {
-    throw OpError("axis " + std::to_string(axis) + " is out of range for an input of shape " + ShapeText(x.shape) +
-                  "; it must lie in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) + "]");
-  }
-  const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  for (size_t i = 0; i < at; ++i) lines.outer *= static_cast<size_t>(x.shape[i]);
-  lines.length = static_cast<size_t>(x.shape[at]);
-  for (size_t i = at + 1; i < x.shape.size(); ++i) lines.inner *= static_cast<size_t>(x.shape[i]);
-  return lines;
+inline AxisView LinesOf(const Tensor& x, int64_t axis) {
+  if (x.shape.size() <= 1) return {1, x.size, 1};
+  return ViewAlong(x, axis);
 }
 
 // FormatOf reads the attributes that say what a block is.
@@ -38,12 +25,11 @@ class BlockQuantizeOp {
   static constexpr std::array<int, 1> kOutputs{ort::kFloat};
   static constexpr size_t kRequired = 1;
 
-  explicit BlockQuantizeOp(const NodeInfo& info)
-      : format_(FormatOf(info)), axis_(IntegerOf(info, "axis", 1, INT64_MIN, INT64_MAX)) {}
+  explicit BlockQuantizeOp(const NodeInfo& info) : format_(FormatOf(info)), axis_(AxisOf(info)) {}
 
   void Compute(const Context& context) const {
     const Tensor x = context.Input(0);
-    const Lines lines = LinesOf(x, axis_);
+    const AxisView lines = LinesOf(x, axis_);
     const float* in = x.template data<float>();
     float* out = context.Output<float>(0, x.shape);
     if (x.size == 1) *out = *in;

@@ -187,8 +187,7 @@ namespace {
 template <class T>
 const float* Widen(const T* values, size_t size, float* buffer) {
   const float one = 1.0f;
-  Channels channels;
-  channels.inner = size;
+  const AxisView channels{1, 1, size};
   BestKernels().of<T>().dequantize(values, buffer, &one, nullptr, channels, 0, size);
   return buffer;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ort_vitis_plugin.custom_ops.op_usage import check_operands, our_nodes
+from ort_vitis_plugin.custom_ops.op_usage import check_nodes, our_nodes
 from ort_vitis_plugin.graph import Graph
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def opened_graph(model: ModelProto, step: str) -> Graph:
         ModelError: a node of ours lacks an operand.
     """
     for nodes in our_nodes(model).values():
-        check_operands(nodes)
+        check_nodes(nodes)
     graph = Graph(model)
     graph.step = step
     return graph

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from ..errors import ModelError, UnsupportedError
 from ..graph import has_input, subgraphs, walk
@@ -150,24 +150,28 @@ def zero_point_types(key: tuple[str, str], node: NodeProto, tensors: Tensors) ->
     return frozenset({known}) if known else allowed
 
 
-def check_operands(nodes: Iterable[NodeProto]) -> None:
-    """Nodes of ours have their tensor, their scale and their result.
+def check_nodes(nodes: Iterable[NodeProto]) -> None:
+    """Nodes of ours have their tensor, their scale and their result, and what they state as axis is an integer.
 
     Raises:
-        ModelError: one has not.
+        ModelError: one is not so.
     """
     for node in nodes:
         if not has_scale(node):
             raise ModelError(f"{node.op_type} node '{node.name}' lacks its tensor, its scale or its result")
+        for stated in node.attribute:
+            if stated.name == "axis" and stated.type != AttributeProto.INT and not stated.ref_attr_name:
+                value = helper.get_attribute_value(stated)
+                raise ModelError(f"{node.op_type} node '{node.name}': axis is {value!r}; it must be an integer")
 
 
 def use_of(key: tuple[str, str], nodes: list[NodeProto], tensors: Tensors) -> Use:
     """What these nodes have in common.
 
     Raises:
-        ModelError: one has no scale.
+        ModelError: one has no scale, or an axis that is no integer.
     """
-    check_operands(nodes)
+    check_nodes(nodes)
     per_axis = any(tensors.sizes.get(node.input[1]) != 1 for node in nodes)
     widths = frozenset(bit_width_of(node) for node in nodes) if key in FIX_NEURON else frozenset()
     stated = {attribute.name for node in nodes for attribute in node.attribute if attribute.name in DEFAULTS}

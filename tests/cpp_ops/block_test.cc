@@ -14,9 +14,9 @@ namespace {
 using checks::BitsOf;
 using checks::Check;
 using checks::FromBits;
+using vitis::AxisView;
 using vitis::BestKernels;
 using vitis::BlockFormat;
-using vitis::Lines;
 using vitis::Rounding;
 
 int FieldExponent(float x) { return std::fpclassify(x) == FP_NORMAL ? std::ilogb(x) : -127; }
@@ -124,7 +124,7 @@ std::vector<BlockFormat> Formats() {
   return formats;
 }
 
-void TestFormat(const BlockFormat& format, const Lines& lines, std::mt19937& random) {
+void TestFormat(const BlockFormat& format, const AxisView& lines, std::mt19937& random) {
   const std::vector<float> x = Awkward(lines.size(), random() % 2 ? 6 : 40, random);
   std::vector<float> want(x.size());
   std::vector<float> got(x.size());
@@ -149,10 +149,10 @@ void TestFormat(const BlockFormat& format, const Lines& lines, std::mt19937& ran
 
 void TestAll() {
   std::mt19937 random(15);
-  const Lines layouts[] = {{3, 512, 1}, {7, 49, 1}, {2, 5, 1},   {2, 64, 40}, {1, 70, 1500},
-                           {3, 33, 7},  {1, 1, 3},  {2, 3, 300}, {1, 1100, 2}};
+  const AxisView layouts[] = {{3, 512, 1}, {7, 49, 1}, {2, 5, 1},   {2, 64, 40}, {1, 70, 1500},
+                              {3, 33, 7},  {1, 1, 3},  {2, 3, 300}, {1, 1100, 2}};
   for (const BlockFormat& format : Formats()) {
-    for (const Lines& lines : layouts) TestFormat(format, lines, random);
+    for (const AxisView& lines : layouts) TestFormat(format, lines, random);
   }
 }
 

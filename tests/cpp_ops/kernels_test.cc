@@ -17,9 +17,9 @@ namespace {
 using checks::BitsOf;
 using checks::Check;
 using checks::FromBits;
+using vitis::AxisView;
 using vitis::BestKernels;
 using vitis::BFloat16;
-using vitis::Channels;
 using vitis::Float16;
 
 // What a pattern of a 16-bit float with `mantissa` mantissa bits and exponent bias `bias` means, by its
@@ -76,7 +76,7 @@ template <class T>
 void TestEveryPattern(const char* name) {
   std::vector<T> patterns(65536);
   for (size_t i = 0; i < patterns.size(); ++i) patterns[i].bits = static_cast<uint16_t>(i);
-  const Channels channels{1, 1, patterns.size()};
+  const AxisView channels{1, 1, patterns.size()};
   const float one = 1.0f;
   std::vector<float> values(patterns.size());
   BestKernels().of<T>().dequantize(patterns.data(), values.data(), &one, nullptr, channels, 0, values.size());
@@ -98,7 +98,7 @@ void TestEveryPattern(const char* name) {
     }
   }
   std::vector<T> rounded(inputs.size());
-  const Channels all{1, 1, inputs.size()};
+  const AxisView all{1, 1, inputs.size()};
   BestKernels().of<T>().quantize(inputs.data(), rounded.data(), &one, nullptr, all, 0, inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     Check(rounded[i].bits == Nearest<T>(inputs[i]), name, inputs[i], rounded[i].bits, Nearest<T>(inputs[i]));
@@ -135,13 +135,13 @@ T NaiveQuantize(float x, float scale, T zero_point) {
 template <class T>
 void TestIntegers(const char* name) {
   std::mt19937 random(7);
-  const Channels layouts[] = {{1, 1, 5003}, {5, 7, 33}, {1, 3, 1000}, {40, 19, 1}, {2, 300, 1}, {3, 2, 2}};
-  for (const Channels& channels : layouts) {
+  const AxisView layouts[] = {{1, 1, 5003}, {5, 7, 33}, {1, 3, 1000}, {40, 19, 1}, {2, 300, 1}, {3, 2, 2}};
+  for (const AxisView& channels : layouts) {
     for (const float base : {1.0f, 0.25f, 0.1f, 3e-5f, 1e-39f, 1e20f}) {
-      std::vector<float> scale(channels.count);
-      std::vector<T> zero_point(channels.count);
+      std::vector<float> scale(channels.length);
+      std::vector<T> zero_point(channels.length);
       const T zeros[] = {0, 1, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
-      for (size_t c = 0; c < channels.count; ++c) {
+      for (size_t c = 0; c < channels.length; ++c) {
         scale[c] = base * static_cast<float>(1 + c % 3);
         zero_point[c] = zeros[random() % 4];
       }
@@ -151,9 +151,9 @@ void TestIntegers(const char* name) {
         std::vector<T> q(x.size());
         std::vector<float> y(x.size());
         std::vector<float> fixed(x.size());
-        std::vector<double> low(channels.count);
-        std::vector<double> high(channels.count);
-        for (size_t c = 0; c < channels.count; ++c) {
+        std::vector<double> low(channels.length);
+        std::vector<double> high(channels.length);
+        for (size_t c = 0; c < channels.length; ++c) {
           low[c] = static_cast<double>(std::numeric_limits<T>::min()) - (z ? static_cast<double>(z[c]) : 0.0);
           high[c] = static_cast<double>(std::numeric_limits<T>::max()) - (z ? static_cast<double>(z[c]) : 0.0);
         }
@@ -167,7 +167,7 @@ void TestIntegers(const char* name) {
           BestKernels().fix_neuron(x.data(), fixed.data(), scale.data(), low.data(), high.data(), channels, begin, end);
         }
         for (size_t i = 0; i < x.size(); ++i) {
-          const size_t c = i / channels.inner % channels.count;
+          const size_t c = i / channels.inner % channels.length;
           const T zp = z ? z[c] : T{0};
           const T want = NaiveQuantize(x[i], scale[c], zp);
           Check(q[i] == want, name, x[i], static_cast<double>(q[i]), static_cast<double>(want));
@@ -194,7 +194,7 @@ void TestTies(const char* name) {
       for (int offset = -2; offset <= 2; ++offset) x.push_back(FromBits(bits + static_cast<uint32_t>(offset)));
     }
     const T zero_point = static_cast<T>(random());
-    const Channels channels{1, 1, x.size()};
+    const AxisView channels{1, 1, x.size()};
     std::vector<T> q(x.size());
     std::vector<float> fixed(x.size());
     const double low = static_cast<double>(std::numeric_limits<T>::min()) - zero_point;
@@ -213,11 +213,11 @@ void TestTies(const char* name) {
 template <class T>
 void TestHalfLayouts(const char* name) {
   std::mt19937 random(11);
-  const Channels layouts[] = {{1, 1, 2003}, {3, 5, 33}, {40, 19, 1}};
-  for (const Channels& channels : layouts) {
-    std::vector<float> scale(channels.count);
-    std::vector<T> zero_point(channels.count);
-    for (size_t c = 0; c < channels.count; ++c) {
+  const AxisView layouts[] = {{1, 1, 2003}, {3, 5, 33}, {40, 19, 1}};
+  for (const AxisView& channels : layouts) {
+    std::vector<float> scale(channels.length);
+    std::vector<T> zero_point(channels.length);
+    for (size_t c = 0; c < channels.length; ++c) {
       scale[c] = 0.1f * static_cast<float>(1 + c % 5);
       zero_point[c].bits = Nearest<T>(static_cast<float>(c % 3) - 1.0f);
     }
@@ -227,7 +227,7 @@ void TestHalfLayouts(const char* name) {
     BestKernels().of<T>().quantize(x.data(), q.data(), scale.data(), zero_point.data(), channels, 0, x.size());
     BestKernels().of<T>().dequantize(q.data(), y.data(), scale.data(), zero_point.data(), channels, 0, x.size());
     for (size_t i = 0; i < x.size(); ++i) {
-      const size_t c = i / channels.inner % channels.count;
+      const size_t c = i / channels.inner % channels.length;
       const float zero = static_cast<float>(Meaning(zero_point[c]));
       const float value = x[i] / scale[c] - (0.0f - zero);
       Check(q[i].bits == Nearest<T>(value), name, x[i], q[i].bits, Nearest<T>(value));
@@ -265,7 +265,7 @@ void TestEveryCount(const char* name) {
   for (size_t count = 1; count <= 300; ++count) {
     const float scale = count % 2 ? 0.1f : 0.125f;
     const size_t begin = count % 7;
-    const Channels channels{1, 1, begin + count + 5};
+    const AxisView channels{1, 1, begin + count + 5};
     std::vector<float> x = AwkwardFloats(scale, channels.size(), random);
     for (const uint32_t bits : {0x7fffffffu, 0xffffffffu, 0x7f800001u, 0x7f7fffffu, 0xff7f8000u, 0x5f000000u}) {
       x[begin + random() % count] = FromBits(bits);

@@ -70,3 +70,13 @@ def test_bit_width(open_session: Any, one_node: Any, bit_width: int | str) -> No
     if bit_width != "8 ":
         with pytest.raises(ModelError, match="the_node"):
             custom_ops.add_functions(one_node("FixNeuron", 1.0, np.int8(0), bit_width=bit_width))
+
+
+@pytest.mark.parametrize("op_type", ["VitisQuantizeLinear", "VitisDequantizeLinear", "FixNeuron"])
+def test_an_axis_that_is_a_text(open_session: Any, one_node: Any, op_type: str) -> None:
+    """No node falls back on the default axis where its own cannot be read."""
+    model = one_node(op_type, [1.0] * 3, np.zeros(3, np.int8), axis="1")
+    with pytest.raises(Exception, match=f"{op_type} node 'the_node': axis is '1'; it must be an integer"):
+        open_session(model)
+    with pytest.raises(ModelError, match=f"{op_type} node 'the_node': axis is b?'1'; it must be an integer"):
+        custom_ops.add_functions(model)
