@@ -1,7 +1,9 @@
 """Custom ops against onnxruntime's own, in one run: python tests/benchmarks/bench_custom_ops.py [--quick]
 
 What is compared takes turns, so that a busy machine slows all of it; figures are medians of 15 turns (5 with --quick).
-Prints nanoseconds an element and the ratios that must hold; exits with 1 if one does not.
+``--peer LIBRARY`` times the block ops of another library with the names of ``com.amd.quark`` beside ours (a file as
+``quark.onnx.get_library_path()`` names it, in an environment of its own). Prints nanoseconds an element and the ratios
+that must hold; exits with 1 if one does not.
 """
 # SPDX-License-Identifier: MIT
 
@@ -21,14 +23,16 @@ from onnx import TensorProto, helper
 from ort_vitis_block import BLOCK_TYPES
 from ort_vitis_plugin import custom_ops
 
-VAI = custom_ops.VAI_DOMAIN
+VAI, QUARK = custom_ops.VAI_DOMAIN, custom_ops.QUARK_DOMAIN
 SHAPES = {"1x64x112x112": (1, 64, 112, 112), "8M elements": (8, 1024, 1024)}
 Run = Callable[[], object]
 Clock = Callable[[], float]
 
 
-def session(nodes: list[Any], into: Any, out: Any, zero: Any, shape: tuple[int, ...], threads: int) -> Run:
-    """One call of a graph x -> y with input and output bound to memory that stays."""
+def session(
+    nodes: list[Any], into: Any, out: Any, zero: Any, shape: tuple[int, ...], threads: int, library: str | None = None
+) -> Run:
+    """One call of a graph x -> y with input and output bound to memory that stays; our library unless one is named."""
     kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for dtype in (into, out)]
     graph = helper.make_graph(
         nodes,
@@ -45,7 +49,7 @@ def session(nodes: list[Any], into: Any, out: Any, zero: Any, shape: tuple[int, 
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
-    options.register_custom_ops_library(custom_ops.get_library_path())
+    options.register_custom_ops_library(library or custom_ops.get_library_path())
     # A Q and DQ pair alone would be fused away.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     made = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -77,7 +81,7 @@ def ours(op_type: str, **attributes: Any) -> Any:
     return helper.make_node(op_type, ["x", "s", "z"], ["y"], domain=VAI, **attributes)
 
 
-def subjects(shape: tuple[int, ...], threads: int) -> Iterator[tuple[str, dict[str, Run]]]:
+def subjects(shape: tuple[int, ...], threads: int, peer: str | None) -> Iterator[tuple[str, dict[str, Run]]]:
     """What is timed together: our op, onnxruntime's op, and memcpy of the same bytes."""
     for dtype in (np.int8, np.int16, np.float16, ml_dtypes.bfloat16):
         name, zero = np.dtype(dtype).name, np.zeros((), dtype)
@@ -110,18 +114,26 @@ def subjects(shape: tuple[int, ...], threads: int) -> Iterator[tuple[str, dict[s
     }
     yield "FixNeuron", runs
     if threads == 1 and shape == SHAPES["8M elements"]:
-        for name, own in block_ops():
-            node = session([own], np.float32, np.float32, zero, shape, threads)
-            yield name, {"ours": node, "memcpy": copy(np.float32, np.float32, shape)}
+        for name, own, theirs in block_ops():
+            runs = {
+                "ours": session([own], np.float32, np.float32, zero, shape, threads),
+                "memcpy": copy(np.float32, np.float32, shape),
+            }
+            if peer is not None:
+                runs["peer"] = session([theirs], np.float32, np.float32, zero, shape, threads, peer)
+            yield name, runs
 
 
-def block_ops() -> Iterator[tuple[str, Any]]:
-    """Blocks of neighbours, and of elements that lie apart."""
+def block_ops() -> Iterator[tuple[str, Any, Any]]:
+    """Blocks of neighbours, and of elements that lie apart: the node by our name, and by that of AMD Quark."""
     for where, axis in (("last", -1), ("axis 1", 1)):
         for name in ("QBFP16", "QMXINT8"):
-            kind = BLOCK_TYPES[name]
-            node = helper.make_node(kind.op_type(), ["x"], ["y"], domain=VAI, **kind.attributes(axis))
-            yield f"{name[1:]} {where}", node
+            kind: Any = BLOCK_TYPES[name]
+            own, theirs = (
+                helper.make_node(kind.op_type(domain), ["x"], ["y"], domain=domain, **kind.attributes(axis))
+                for domain in (VAI, QUARK)
+            )
+            yield f"{name[1:]} {where}", own, theirs
 
 
 # Subject: the largest allowed ratio to its native and to its memcpy partner.
@@ -159,7 +171,9 @@ def medians(runs: dict[str, Run], turns: int, calls: int, clock: Clock) -> tuple
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="5 turns instead of 15")
-    turns = 5 if parser.parse_args().quick else 15
+    parser.add_argument("--peer", metavar="LIBRARY", help="another library with the block ops of com.amd.quark")
+    arguments = parser.parse_args()
+    turns = 5 if arguments.quick else 15
     missed = 0
     for label, shape in SHAPES.items():
         size = int(np.prod(shape))
@@ -167,7 +181,7 @@ def main() -> int:
             # One thread: processor time, which other programs do not lengthen. Two: there is only the wall clock.
             clock: Clock = time.thread_time if threads == 1 else time.perf_counter
             print(f"\n{label}, {threads} thread(s): ns/element, ratio (goal)")
-            for name, runs in subjects(shape, threads):
+            for name, runs in subjects(shape, threads, arguments.peer):
                 found, ratios = medians(runs, turns, max(1, 4_000_000 // size), clock)
                 text = f"  {name:13} {found['ours'] / size * 1e9:6.3f}"
                 for partner, ratio in ratios.items():
