@@ -12,6 +12,8 @@ import torch
 from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
 from torch import Tensor
 
+from ort_vitis_plugin.api import subgraphs
+
 from ..errors import OperatorError
 
 Function = Callable[..., Any]
@@ -76,14 +78,16 @@ def operator(*op_types: str, domain: str = "") -> Callable[[Builder], Builder]:
 
 
 def function_of(node: NodeProto, opset: int) -> Function:
-    """What computes ``node``; raises OperatorError, naming it and how to register one."""
+    """What computes ``node``; raises OperatorError, naming it and the way out."""
     domain = "" if node.domain == "ai.onnx" else node.domain
     builder = _BUILDERS.get((domain, node.op_type))
     if builder is None:
         name = f"{domain}::{node.op_type}" if domain else node.op_type
+        way = f"register one with ort_vitis_torch.operator({node.op_type!r}, domain={domain!r})"
+        if any(subgraphs(node)):
+            way = "its bodies are not run in torch: let forward compute both sides and choose by torch.where"
         raise OperatorError(
-            f"the executor has no {name} (node {node.name!r}); register one with ort_vitis_torch.operator("
-            f"{node.op_type!r}, domain={domain!r}). Calibration and export work without it"
+            f"the executor has no {name} (node {node.name!r}); {way}. Calibration and export work without it"
         )
     return builder(Attributes(node, opset))
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import subprocess
 import sys
@@ -303,6 +304,43 @@ def test_what_torch_does_not_run_is_calibrated_and_written_all_the_same(tmp_path
     assert "DequantizeLinear" not in {producers.get(name) for name in body.input[1:]}
     with pytest.raises(ovt.OperatorError, match=r"no LSTM \(node .*Calibration and export work without it"):
         ovt.torch_quantizer("test", fresh(Recurrent), digits().images[:4], output_dir=tmp_path)
+
+
+def branched(x: torch.Tensor) -> torch.Tensor:
+    if x.sum() > 0:
+        return x * 2
+    return x - 1
+
+
+@functools.cache
+def scripted() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.script(branched)
+
+
+class Branching(Block):
+    def __init__(self) -> None:
+        super().__init__(1, 4, 2)
+
+    def forward(self, x: Any) -> Any:
+        return scripted()(super().forward(x))
+
+
+def test_bodies_are_calibrated_and_written_where_the_script_is_exported_all_the_same(tmp_path: Path) -> None:
+    """A scripted function keeps its If: the default exporters refuse what a graph cannot keep, TorchScript's can."""
+    with pytest.raises(ovt.ExportError, match='exporter="torchscript" exports it all the same'):
+        ovt.torch_quantizer("calib", fresh(Branching), digits().images[:4], output_dir=tmp_path)
+    options: dict[str, Any] = {"output_dir": tmp_path, "exporter": "torchscript"}
+    with pytest.warns(UserWarning, match="turns data of a tensor into a Python value"):
+        calib = ovt.torch_quantizer("calib", fresh(Branching), digits().images[:4], **options)
+    calib.quant_model(digits().images[:32])
+    calib.export_quant_config()
+    written = onnx.load(calib.export_onnx_model())
+    assert {"If", "QuantizeLinear"} <= {node.op_type for node in written.graph.node}
+    refused = pytest.raises(ovt.OperatorError, match=r"no If \(node .*torch.where. Calibration and export work without")
+    with pytest.warns(UserWarning, match="turns data"), refused:
+        ovt.torch_quantizer("test", fresh(Branching), digits().images[:4], **options)
 
 
 def test_distributed_wrappers_are_taken_off(tmp_path: Path) -> None:
