@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import gc
 import os
 import signal
 
@@ -43,12 +42,6 @@ class _Sleeping(onnxruntime.SessionOptions):  # type: ignore[misc]
 
 
 onnxruntime.SessionOptions = _Sleeping
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of tests stay until the end: the garbage collector need not look at them again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture
