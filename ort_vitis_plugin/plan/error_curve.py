@@ -125,12 +125,8 @@ class ErrorCurve:
             return self.exact[position]
         found = self._known.get(position)
         if found is None:
-            zeros = self._zero_points(position)
-            if len(zeros) == 1:
-                found = self._error(position, zeros[0]), zeros[0]
-            else:
-                found = min([(self._error(position, zero), zero) for zero in zeros], key=itemgetter(0))
-            self._known[position] = found
+            tried = [(self._error(position, zero), zero) for zero in self._zero_points(position)]
+            found = self._known[position] = min(tried, key=itemgetter(0))
         return found
 
     def _error(self, position: int, zero: int) -> float:
