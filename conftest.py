@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnxruntime
 import pluggy
 import pytest
 from onnx import ModelProto
@@ -27,6 +28,20 @@ Feed = dict[str, np.ndarray[Any, Any]]
 def pytest_configure() -> None:
     """A job in the background starts with interrupts ignored, and so do its children: tests of interrupts need them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Sleeping(onnxruntime.SessionOptions):  # type: ignore[misc]
+    """Options of a session whose threads sleep while they wait: spinning ones take the cores of other test processes.
+
+    What a session computes does not depend on it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_session_config_entry("session.intra_op.allow_spinning", "0")
+
+
+onnxruntime.SessionOptions = _Sleeping
 
 
 @pytest.fixture

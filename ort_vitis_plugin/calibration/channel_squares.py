@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # 2^-149 is the least float32, 2^127 the largest power: 18 integers of which each takes 2^24 samples.
 LOWEST, WIDTH, PLACES = -149, 16, 18
 AT_ONCE = 32  # samples
+_POWERS = np.ldexp(1.0, LOWEST + WIDTH * np.arange(PLACES))
 
 
 @dataclass(frozen=True, order=True)
@@ -69,8 +70,7 @@ class ChannelSquares:
 
     def mean(self) -> NDArray[np.float64]:
         """Mean square of each channel [C]; empty where nothing was seen."""
-        powers = np.ldexp(1.0, LOWEST + WIDTH * np.arange(PLACES))
-        total: NDArray[np.float64] = (self.places * powers).sum(axis=1)
+        total: NDArray[np.float64] = (self.places * _POWERS).sum(axis=1)
         return total / max(self._count, 1)
 
     def _fits(self, size: int) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CalibrationError, UnsupportedError
 from .batches import Batch, batches_of
 from .calibration import Calibration
-from .channel_squares import ChannelSquares
 from .fingerprint import fingerprint
 from .observe import Observer
 from .workers import Job, counted, in_workers
@@ -104,7 +103,10 @@ def _take_in(total: Calibration, part: Observation) -> None:
         else:
             total.sketches[name] = sketch
     for channels, squares in part.energies.items():
-        total.energies.setdefault(channels, ChannelSquares()).merge(squares)
+        if channels in total.energies:
+            total.energies[channels].merge(squares)
+        else:
+            total.energies[channels] = squares
     total.samples += part.samples
     total.non_finite += part.non_finite
 

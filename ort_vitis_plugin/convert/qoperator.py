@@ -41,7 +41,7 @@ class Converter:
         order = self.graph.sorted()
         for node in order:
             writer = WRITERS.get(node.op_type)
-            if writer is None or node.domain not in DEFAULT_DOMAINS or any(subgraphs(node)):
+            if writer is None or node.domain not in DEFAULT_DOMAINS or subgraphs(node):
                 continue
             site = Site(
                 self.graph,

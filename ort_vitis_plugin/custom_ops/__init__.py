@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ort_vitis_plugin.lazy import lazily
 
 if TYPE_CHECKING:
-    from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN
+    from ort_vitis_plugin.custom_ops.domains import CONTRIB_DOMAIN, QUARK_DOMAIN, VAI_DOMAIN, imports_ours
     from ort_vitis_plugin.custom_ops.functions import add_functions, model_functions
     from ort_vitis_plugin.custom_ops.library import find_library, get_library_path, register
     from ort_vitis_plugin.custom_ops.numpy_reference import (
@@ -30,6 +30,7 @@ _HOMES = {
     "dequantize_linear": "numpy_reference",
     "find_library": "library",
     "fix_neuron": "numpy_reference",
+    "imports_ours": "domains",
     "get_library_path": "library",
     "model_functions": "functions",
     "quantize_linear": "numpy_reference",
@@ -49,6 +50,7 @@ __all__ = [
     "find_library",
     "fix_neuron",
     "get_library_path",
+    "imports_ours",
     "model_functions",
     "quantize_linear",
     "reference_ops",

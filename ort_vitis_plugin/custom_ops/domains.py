@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 VAI_DOMAIN = "com.vai.quantize"
 QUARK_DOMAIN = "com.amd.quark"
 CONTRIB_DOMAIN = "ai.onnx.contrib"
@@ -32,3 +37,9 @@ BLOCK_PAIRS = frozenset(
     }
 )
 OURS = QUANTIZE | DEQUANTIZE | FIX_NEURON
+
+
+def imports_ours(model: ModelProto) -> bool:
+    """Whether the model, or a local function of it, may hold operators of one of the three domains."""
+    imports = [entry for part in (model, *model.functions) for entry in part.opset_import]
+    return any(entry.domain in (VAI_DOMAIN, QUARK_DOMAIN, CONTRIB_DOMAIN) for entry in imports)

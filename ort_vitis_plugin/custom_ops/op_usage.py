@@ -77,9 +77,11 @@ class Tensors:
             tensor = info.type.tensor_type
             if tensor.elem_type:
                 self.types[info.name] = tensor.elem_type
-            dims = tensor.shape.dim
-            if tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims):
-                self.sizes[info.name] = math.prod(dim.dim_value for dim in dims)
+            if tensor.HasField("shape"):
+                dims = tensor.shape.dim
+                sizes = [dim.dim_value for dim in dims]
+                if 0 not in sizes or all(dim.HasField("dim_value") for dim in dims):
+                    self.sizes[info.name] = math.prod(sizes)
         for tensor_proto in graph.initializer:
             self._set(tensor_proto.name, tensor_proto)
         for node in graph.node:

@@ -150,7 +150,7 @@ class Emitter:
             return False
         ends = [name for name in node.output if name and self.plan.of(name) is None]
         readers = [reader for name in ends for reader in self.graph.consumers(name)]
-        return any(any(subgraphs(reader)) or self._carries_into_a_body(reader) for reader in readers)
+        return any(bool(subgraphs(reader)) or self._carries_into_a_body(reader) for reader in readers)
 
     def _open(self, name: str) -> tuple[str, list[NodeProto], bool]:
         """The tensor to quantize, its readers, and whether it is a graph output (its name then goes to the pair)."""

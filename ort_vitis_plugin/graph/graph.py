@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
 
 from ..errors import ModelError
 from ..onnx_io import external_weights
@@ -17,6 +17,11 @@ from .nodes import DEFAULT_DOMAINS, constant_value
 from .renames import Renames
 from .subgraphs import body_names, captured_names, rename_captured, subgraphs
 from .topological_order import in_order
+
+
+def _open_size(dim: TensorShapeProto.Dimension) -> int | str | None:
+    """What a dimension says that is not a number above 0."""
+    return 0 if dim.HasField("dim_value") else (dim.dim_param or None)
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,9 @@ class Graph:
 
     def reads(self, node: NodeProto) -> set[str]:
         """The tensors that a node reads, those that its bodies capture included."""
-        names = {tensor for tensor in node.input if tensor}
-        return names | captured_names(node) if any(subgraphs(node)) else names
+        names = set(node.input)
+        names.discard("")
+        return names | captured_names(node) if node.attribute and subgraphs(node) else names
 
     def sole_consumer(self, tensor: str) -> NodeProto | None:
         """The one node that reads the tensor, if it is read once and is no graph output."""
@@ -107,7 +113,7 @@ class Graph:
         if len(consumers) != 1 or tensor in self.outputs:
             return None
         node = next(iter(consumers.values()))
-        return node if list(node.input).count(tensor) == 1 and not any(subgraphs(node)) else None
+        return node if list(node.input).count(tensor) == 1 and not subgraphs(node) else None
 
     def is_constant(self, tensor: str) -> bool:
         """Whether the tensor is an initializer that no caller can replace (a graph input can be)."""
@@ -139,9 +145,7 @@ class Graph:
         if proto is not None:
             return int(proto.data_type)
         value = self.values.get(tensor)
-        if value is None or not value.type.HasField("tensor_type"):
-            return 0
-        return int(value.type.tensor_type.elem_type)
+        return 0 if value is None else int(value.type.tensor_type.elem_type)
 
     def shape(self, tensor: str) -> tuple[int | str | None, ...] | None:
         """Dimensions: a number, a symbol, or None for unknown; None when the rank is unknown."""
@@ -149,12 +153,9 @@ class Graph:
         if proto is not None:
             return tuple(proto.dims)
         value = self.values.get(tensor)
-        if value is None or not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
+        if value is None or not value.type.tensor_type.HasField("shape"):
             return None
-        return tuple(
-            dim.dim_value if dim.HasField("dim_value") else (dim.dim_param or None)
-            for dim in value.type.tensor_type.shape.dim
-        )
+        return tuple([dim.dim_value or _open_size(dim) for dim in value.type.tensor_type.shape.dim])
 
     def static_shape(self, tensor: str) -> tuple[int, ...] | None:
         """The shape if every dimension is a number."""
@@ -222,11 +223,12 @@ class Graph:
 
     def set_inputs(self, node: NodeProto, inputs: Iterable[str]) -> None:
         self._order = None
+        key = id(node)
         for tensor in self.reads(node):
-            self._consumers.get(tensor, {}).pop(id(node), None)
+            self._consumers.get(tensor, {}).pop(key, None)
         node.input[:] = list(inputs)
         for tensor in self.reads(node):
-            self._consumers.setdefault(tensor, {})[id(node)] = node
+            self._consumers.setdefault(tensor, {})[key] = node
 
     def set_outputs(self, node: NodeProto, outputs: Iterable[str]) -> None:
         self._order = None
@@ -245,7 +247,7 @@ class Graph:
 
     def redirect(self, node: NodeProto, old: str, new: str) -> None:
         """Let one node read ``new`` in place of ``old``, in its bodies too."""
-        if any(subgraphs(node)):
+        if subgraphs(node):
             # What the bodies capture is part of the index: take the node out of it while they change.
             self.remove(node)
             rename_captured(node, {old: new})
@@ -338,15 +340,17 @@ class Graph:
 
     def _index(self, node: NodeProto) -> None:
         self._order = None
+        key = id(node)
         for tensor in self.reads(node):
-            self._consumers.setdefault(tensor, {})[id(node)] = node
+            self._consumers.setdefault(tensor, {})[key] = node
         for tensor in node.output:
             if tensor:
                 self._producers[tensor] = node
                 self._names.add(tensor)
         if node.name:
             self._names.add(node.name)
-        self._names.update(body_names(node))
+        if node.attribute:
+            self._names.update(body_names(node))
 
     def sorted(self) -> list[NodeProto]:
         """Topological order that keeps today's order where it is free to."""

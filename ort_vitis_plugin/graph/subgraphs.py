@@ -7,14 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
+_GRAPH, _GRAPHS = AttributeProto.GRAPH, AttributeProto.GRAPHS
 
-def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+
+def subgraphs(node: NodeProto) -> list[GraphProto]:
     """The bodies of an If, Loop or Scan."""
+    bodies = []
     for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield attribute.g
-        elif attribute.type == AttributeProto.GRAPHS:
-            yield from attribute.graphs
+        kind = attribute.type
+        if kind == _GRAPH:
+            bodies.append(attribute.g)
+        elif kind == _GRAPHS:
+            bodies.extend(attribute.graphs)
+    return bodies
 
 
 def walk(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:

@@ -28,8 +28,9 @@ def in_order(
     order = {key: number for number, key in enumerate(nodes)}
     waiting: dict[int, int] = {}
     ready: list[tuple[int, int]] = []
+    made = producers.keys()
     for key, node in nodes.items():
-        waits = sum(tensor in producers for tensor in reads(node))
+        waits = len(made & reads(node))
         waiting[key] = waits
         if not waits:
             heapq.heappush(ready, (order[key], key))

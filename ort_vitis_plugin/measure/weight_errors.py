@@ -124,7 +124,7 @@ def attach_layers(
     by_weight = {(each.wanted, each.constant): each.found for each in known if each.shift is None}
     for node in floats:
         values = _alike(floats, rounded, node.input)
-        if not values or any(subgraphs(node)):
+        if not values or subgraphs(node):
             continue
         weight = next((name for name in values if (node.output[0], name) in by_weight), None)
         biases = {name: array for name, array in values.items() if name != weight}

@@ -75,6 +75,9 @@ class QType:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 def _integer(name: str, element_type: int, bits: int, *, signed: bool) -> QType:
     low = -(2 ** (bits - 1)) if signed else 0

@@ -24,8 +24,12 @@ LARGEST_FILE = 2_000_000_000
 
 def model_size(model: ModelProto) -> int:
     """Bytes of the model; of one whose nodes alone protobuf cannot serialize (beyond 2 GB), those of its weights."""
-    weights = sum(_length(tensor) for tensor in model.graph.initializer)
+    initializers = model.graph.initializer
+    weights = 0
     try:
+        if not any(len(tensor.raw_data) >= LARGE for tensor in initializers):
+            return int(model.ByteSize())
+        weights = sum(map(_length, initializers))
         return sum(map(len, ends(model))) + weights
     except EncodeError:
         return max(LARGEST_FILE, weights)

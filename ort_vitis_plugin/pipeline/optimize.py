@@ -100,6 +100,9 @@ def _enlarged(before: ModelProto, after: ModelProto) -> set[str]:
     producers = {name: node for node in before.graph.node for name in node.output}
     found: set[str] = set()
     for tensor in after.graph.initializer:
+        same = constants.get(tensor.name)
+        if same is not None and same.dims == tensor.dims:
+            continue
         leaves: dict[str, TensorProto] = {}
         waiting, seen = [tensor.name], set()
         while waiting:

@@ -56,6 +56,10 @@ from .weight_only import with_block_weights
 from .written_plan import carry_over
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnxruntime as ort
+
     from ..emission.emitter import Emitter
     from ..planning.marker import Marker
 
@@ -260,6 +264,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
     """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
     if call.call.self_check:
         feeds = call.samples.some(CHECKED_SAMPLES)
+        stages = {stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing}
         check_result(
             original,
             model,
@@ -267,11 +272,17 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             call.report,
             pairs=pairs,
             adapt=partial(adapt_feed, model),
-            libraries=[custom_ops.register, register_all(call.libraries)],
-            stages={stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing},
+            libraries=[*_own_library(original, model, pairs, *stages.values()), register_all(call.libraries)],
+            stages=stages,
             changing=call.ledger.changing,
         )
     return model
+
+
+def _own_library(*models: ModelProto | None) -> Iterator[Callable[[ort.SessionOptions], object]]:
+    """Sessions of models without our operators do not get them: of a small model they are half the time of loading."""
+    if any(model is not None and custom_ops.imports_ours(model) for model in models):
+        yield custom_ops.register
 
 
 _REACHES = {
@@ -310,4 +321,4 @@ def _transform(call: Call, graph: Graph, stage: Stage) -> int:
 
 
 def _has_subgraphs(model: ModelProto) -> bool:
-    return any(any(subgraphs(node)) for node in model.graph.node)
+    return any(subgraphs(node) for node in model.graph.node)

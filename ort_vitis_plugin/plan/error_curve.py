@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -122,10 +123,11 @@ class ErrorCurve:
     def _at(self, position: int) -> tuple[float, int]:
         if position in self.exact:
             return self.exact[position]
-        if position not in self._known:
+        found = self._known.get(position)
+        if found is None:
             tried = [(self._error(position, zero), zero) for zero in self._zero_points(position)]
-            self._known[position] = min(tried, key=lambda found: found[0])
-        return self._known[position]
+            found = self._known[position] = min(tried, key=itemgetter(0))
+        return found
 
     def _error(self, position: int, zero: int) -> float:
         qmin, qmax = self.limits

@@ -105,6 +105,12 @@ class TensorPlan:
             return None
         return TensorPlan(self.name, self.role, given.kind, given.scale, given.zero_point, fixed=True)
 
+    def copy(self) -> TensorPlan:
+        """A plan of its own, which can be moved; arrays and curve are shared."""
+        twin = object.__new__(TensorPlan)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     @property
     def position(self) -> int | None:
         """p where integer codes have the scalar scale 2^-p, else None."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -126,9 +125,10 @@ class TensorParameters:
         ``key`` tells it from other tensors, and from itself as other plans have it.
         """
         known = self.settings.ledger.planned
-        if key not in known:
-            known[key] = make()
-        return copy.copy(known[key])
+        planned = known.get(key)
+        if planned is None:
+            planned = known[key] = make()
+        return planned.copy()
 
     def narrow(self, planned: TensorPlan, array: NDArray[Any], importance: NDArray[np.float32]) -> None:
         """Give a weight, planned from its range, the part of that range in which its error weighs least.

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,8 +56,12 @@ FLOORS = (
 
 def first_line(file: Path) -> str:
     """What a module says of itself in the first line of its docstring."""
-    told = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    return told.partition("\n")[0]
+    with tokenize.open(file) as source:
+        tokens = tokenize.generate_tokens(source.readline)
+        first = next((token for token in tokens if token.type not in (tokenize.COMMENT, tokenize.NL)), None)
+    if first is None or first.type != tokenize.STRING:
+        return ""
+    return inspect.cleandoc(ast.literal_eval(first.string)).partition("\n")[0]
 
 
 def house_map(catalog: Catalog, root: Path) -> str:

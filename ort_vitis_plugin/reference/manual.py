@@ -52,7 +52,10 @@ def marked_tests(folder: Path) -> dict[str, tuple[str, ...]]:
     """{name: tests} of every ``@pytest.mark.option("name", ...)`` below the folder, read without running anything."""
     found: dict[str, list[str]] = {}
     for file in sorted(folder.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        if ".option(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 for name in _marks(node):
                     label = f"{file.relative_to(folder.parent).as_posix()}::{node.name}"

@@ -142,7 +142,7 @@ class NotData:
                 if self._graph.element_type(name) in (*ENDLESS, TensorProto.UNDEFINED):
                     return False
                 fed = True
-            elif node.op_type in COMPUTES or any(subgraphs(node)) or len(seen) > FAR:
+            elif node.op_type in COMPUTES or subgraphs(node) or len(seen) > FAR:
                 return False
             else:
                 waiting += [source for source in node.input if source and source not in seen]

@@ -48,7 +48,8 @@ class Sketch(Tally):
     @property
     def sum_squares(self) -> float:
         """Sum of the squared values."""
-        self._fetch()
+        if self._pending:
+            self._fetch()
         return self._squares / (1 << 298)
 
     @property

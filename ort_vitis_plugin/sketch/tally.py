@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .view import View
 
 _CHUNK = 32 * PIECE  # bounds the working memory; sums of 15-bit integers stay far below 2^53
+_FEW = 1 << 12  # below this a table of the library costs more than it saves
 _HEADER = struct.Struct("<4sIQQQff96s")
 _MAGIC = b"OVPS"
 _VERSION = 1
@@ -50,6 +51,9 @@ class Tally:
     def add(self, values: NDArray[Any]) -> None:
         """Count all values of a float16, bfloat16, float32 or float64 array (float64 is rounded to float32)."""
         row = floats(values)
+        if row.size < _FEW and self._counter is None:
+            self._add_chunk(as_float32(row))
+            return
         if counter := self.counter():
             counter.add(row)
             return
@@ -97,8 +101,10 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count everything that ``other`` has counted, too."""
-        self._fetch()
-        other._fetch()
+        if self._pending:
+            self._fetch()
+        if other._pending:
+            other._fetch()
         self._absorb(other)
 
     def _absorb(self, other: Tally) -> None:
@@ -116,7 +122,8 @@ class Tally:
     @property
     def bins(self) -> Bins:
         """The integers that are all of the state besides the extremes and the counts of non-finite values."""
-        self._fetch()
+        if self._pending:
+            self._fetch()
         return self._bins
 
     @property
@@ -143,13 +150,15 @@ class Tally:
     @property
     def minimum(self) -> float:
         """Least finite value, exact."""
-        self._fetch()
+        if self._pending:
+            self._fetch()
         return self._minimum + 0.0 if self._minimum <= self._maximum else 0.0
 
     @property
     def maximum(self) -> float:
         """Greatest finite value, exact."""
-        self._fetch()
+        if self._pending:
+            self._fetch()
         return self._maximum + 0.0 if self._minimum <= self._maximum else 0.0
 
     def to_bytes(self) -> bytes:

@@ -28,7 +28,9 @@ def adjust_plan(plan: Plan, bounds: Sequence[Bound]) -> tuple[list[Move], list[s
     while given_up := in_the_way(start, positions, costs, kept):
         kept = [bound for bound in kept if not bound.soft or (bound.rule, bound.node) not in given_up]
         positions = solve(start, costs, fixed, kept).positions
-    moves = [replace(move, costly=_is_costly(move, start, costs)) for move in _moves(start, positions, kept)]
+    moves = _moves(start, positions, kept)
+    worst = max((cost(start[name]) for name, cost in costs.items()), default=0.0) if moves else 0.0
+    moves = [replace(move, costly=_is_costly(move, costs, COSTLY_SHARE * worst)) for move in moves]
     for move in moves:
         plan.tensors[move.tensor].move(move.after)
     return moves, [bound.describe(positions) for bound in bounds if bound.excess(positions)]
@@ -57,12 +59,9 @@ def _summed(errors: list[Callable[[int], float]]) -> Callable[[int], float]:
     return lambda position: sum(error(position) for error in errors)
 
 
-def _is_costly(move: Move, start: Mapping[str, int], costs: Mapping[str, Callable[[int], float]]) -> bool:
+def _is_costly(move: Move, costs: Mapping[str, Callable[[int], float]], limit: float) -> bool:
     cost = costs.get(move.tensor)
-    if cost is None:
-        return False
-    worst = max(other(start[name]) for name, other in costs.items())
-    return cost(move.after) - cost(move.before) > COSTLY_SHARE * worst
+    return cost is not None and cost(move.after) - cost(move.before) > limit
 
 
 def _moves(before: Mapping[str, int], after: Mapping[str, int], bounds: Sequence[Bound]) -> list[Move]:

@@ -7,16 +7,10 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
+from functools import cache
 
 from ort_vitis_plugin.reference.house_map import FLOORS
-
-ROOT = Path(__file__).resolve().parents[2]
-HOST = ROOT / "ort_vitis_plugin"
-PLUGINS = ROOT / "plugins"
-BUNDLED = sorted(folder.name for folder in PLUGINS.glob("ort_vitis_*"))
+from tests.architecture.trees import BUNDLED, HOST, ROOT, files, module_name, parsed
 
 # The only modules that may look below onnxruntime.quantization's public names, besides the plugin ort_vitis_upstream.
 ORT_INTERNALS = {
@@ -46,19 +40,14 @@ THIRD_PARTY = {
 }
 
 
-def modules(folder: Path) -> dict[str, ast.Module]:
-    """{dotted name: tree} of every module below a package's parent."""
-    found = {}
-    for file in sorted(folder.rglob("*.py")):
-        parts = file.relative_to(folder.parent).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(file.read_text(encoding="utf-8"), str(file))
-    return found
+FILES = {module_name(file): file for file in files()}
+HOST_MODULES = [name for name, file in FILES.items() if file.is_relative_to(HOST)]
+PLUGIN_MODULES = [name for name in FILES if name not in HOST_MODULES]
 
 
-def imports(name: str, tree: ast.AST, *, package: bool, lazy: bool = True) -> Iterator[str]:
-    """Dotted names that a module imports; without ``lazy`` only those that run when it is imported itself."""
-    for node in _statements(tree, lazy=lazy):
+def imports(name: str, tree: ast.AST, *, package: bool) -> Iterator[str]:
+    """Dotted names that a module imports, typing and lazy imports counted."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -71,47 +60,33 @@ def imports(name: str, tree: ast.AST, *, package: bool, lazy: bool = True) -> It
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _statements(tree: ast.AST, *, lazy: bool) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(tree):
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        if not lazy and (typing_only or inside):
-            continue
-        yield node
-        yield from _statements(node, lazy=lazy)
+@cache
+def everything(name: str) -> frozenset[str]:
+    """All that a module imports."""
+    file = FILES[name]
+    return frozenset(imports(name, parsed(file), package=file.name == "__init__.py"))
 
 
-HOST_MODULES = modules(HOST)
-PLUGIN_MODULES = {name: tree for folder in BUNDLED for name, tree in modules(PLUGINS / folder).items()}
-
-
-def is_package(name: str) -> bool:
-    parts = name.split(".")
-    return any((base.joinpath(*parts) / "__init__.py").is_file() for base in (ROOT, PLUGINS))
-
-
-def everything(name: str, tree: ast.Module, *, lazy: bool = True) -> set[str]:
-    return set(imports(name, tree, package=is_package(name), lazy=lazy))
-
-
-@pytest.mark.parametrize("name", PLUGIN_MODULES)
-def test_plugins_import_the_api_and_no_other_plugin(name: str) -> None:
+def strange_imports_of_a_plugin(name: str) -> list[str]:
     own = name.split(".")[0]
     allowed = {own, "onnx", "numpy", "ml_dtypes", *sys.stdlib_module_names}
     allowed |= {"ort_vitis_upstream": {"onnxruntime"}, "ort_vitis_torch": {"torch"}}.get(own, set())
     strange = []
-    for target in everything(name, PLUGIN_MODULES[name]):
+    for target in everything(name):
         top = target.split(".")[0]
         if top == "ort_vitis_plugin":
             if not target.startswith(PUBLIC) and target != "ort_vitis_plugin":
                 strange.append(target)
         elif top not in allowed:
             strange.append(target)
-    assert strange == []
+    return strange
 
 
-@pytest.mark.parametrize("name", HOST_MODULES)
-def test_host_imports_no_plugin_and_nothing_undeclared(name: str) -> None:
+def test_plugins_import_the_api_and_no_other_plugin() -> None:
+    assert {name: strange for name in PLUGIN_MODULES if (strange := strange_imports_of_a_plugin(name))} == {}
+
+
+def strange_imports_of_the_host(name: str) -> list[str]:
     allowed = {"ort_vitis_plugin", *THIRD_PARTY, *sys.stdlib_module_names}
     if name == "ort_vitis_plugin.demo.train":
         allowed |= {"torch", "sklearn"}
@@ -121,25 +96,27 @@ def test_host_imports_no_plugin_and_nothing_undeclared(name: str) -> None:
         allowed.add("matplotlib")
     if name == "ort_vitis_plugin.report.page":
         allowed.add("jinja2")
-    targets = everything(name, HOST_MODULES[name])
-    assert [target for target in sorted(targets) if target.split(".")[0] not in allowed] == []
+    return [target for target in sorted(everything(name)) if target.split(".")[0] not in allowed]
+
+
+def test_host_imports_no_plugin_and_nothing_undeclared() -> None:
+    assert {name: strange for name in HOST_MODULES if (strange := strange_imports_of_the_host(name))} == {}
 
 
 def internals(tree: ast.Module) -> set[str]:
     """Modules below onnxruntime.quantization that a module imports from, or names in a text of its code."""
     inside = "onnxruntime.quantization."
-    found = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    found |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    nodes = list(ast.walk(tree))
+    found = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    found |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
     found |= {text for text in texts if text.replace(".", "").replace("_", "").isalnum()}
     return {name for name in found if name.startswith(inside)}
 
 
-@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
-def test_only_named_modules_look_into_onnxruntime_quantization(name: str) -> None:
-    found = internals({**HOST_MODULES, **PLUGIN_MODULES}[name])
-    if name.split(".")[0] != "ort_vitis_upstream":
-        assert (found != set()) == (name in ORT_INTERNALS), found
+def test_only_named_modules_look_into_onnxruntime_quantization() -> None:
+    judged = {name: file for name, file in FILES.items() if name.split(".")[0] != "ort_vitis_upstream"}
+    assert {name for name, file in judged.items() if internals(parsed(file))} == ORT_INTERNALS.keys()
 
 
 def test_at_most_six_modules_look_inside() -> None:
@@ -183,8 +160,8 @@ def known_module(target: str) -> str | None:
 
 def arrows() -> Iterator[tuple[str, str]]:
     """(importing module, imported module) within the host, typing and lazy imports counted."""
-    for name, tree in HOST_MODULES.items():
-        for target in everything(name, tree):
+    for name in HOST_MODULES:
+        for target in everything(name):
             found = known_module(target)
             if found not in (None, name, "ort_vitis_plugin"):
                 assert found is not None
@@ -210,26 +187,24 @@ def test_arrows_go_down() -> None:
     assert upward == set()
 
 
-@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
-def test_modules_and_public_functions_are_documented(name: str) -> None:
-    tree = {**HOST_MODULES, **PLUGIN_MODULES}[name]
-    silent = [] if ast.get_docstring(tree) else [name]
+def undocumented(tree: ast.Module) -> list[str]:
+    """What says nothing of itself: the module, its public classes and functions."""
+    silent = [] if ast.get_docstring(tree) else ["the module"]
     for node in tree.body:
         public = isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")
         if public and not ast.get_docstring(node) and node.name not in ("vitis_declare", "main"):
             silent.append(node.name)
-    assert silent == []
+    return silent
 
 
-@pytest.mark.parametrize("name", {**HOST_MODULES, **PLUGIN_MODULES})
-def test_files_carry_one_licence_line(name: str) -> None:
-    parts = name.split(".")
-    base = PLUGINS if parts[0] != "ort_vitis_plugin" else ROOT
-    file = base.joinpath(*parts).with_suffix(".py")
-    file = file if file.is_file() else base.joinpath(*parts) / "__init__.py"
-    text = file.read_text(encoding="utf-8")
-    assert text.count("SPDX-License-Identifier: MIT") == 1
-    assert "type: ignore\n" not in text
+def test_modules_and_public_functions_are_documented() -> None:
+    assert {name: silent for name, file in FILES.items() if (silent := undocumented(parsed(file)))} == {}
+
+
+def test_files_carry_one_licence_line() -> None:
+    texts = {name: file.read_text(encoding="utf-8") for name, file in FILES.items()}
+    assert [name for name, text in texts.items() if text.count("SPDX-License-Identifier: MIT") != 1] == []
+    assert [name for name, text in texts.items() if "type: ignore\n" in text] == []
 
 
 UNTOUCHED = """

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ort_vitis_plugin.graph import op_sets
+from tests.architecture.trees import HOST, ROOT, files, parsed, shown
 
-ROOT = Path(__file__).resolve().parents[2]
-GRAPH = ROOT / "ort_vitis_plugin" / "graph"
+GRAPH = HOST / "graph"
 NAMED = {value: name for name, value in vars(op_sets).items() if isinstance(value, frozenset)}
 
 # Where order counts, or the list is a source's.
@@ -23,20 +23,15 @@ ELSEWHERE = {
 
 def written_again(file: Path) -> Iterator[str]:
     """The named sets of op types that a file spells out."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, (ast.Set, ast.Tuple, ast.List)) and len(node.elts) > 1:
             values = frozenset(each.value for each in node.elts if isinstance(each, ast.Constant))
             if values in NAMED and len(values) == len(node.elts):
                 yield f"{NAMED[values]} at line {node.lineno}"
 
 
-def files() -> Iterator[Path]:
-    for folder in (ROOT / "ort_vitis_plugin", *sorted((ROOT / "plugins").glob("ort_vitis_*"))):
-        yield from sorted(folder.rglob("*.py"))
-
-
 def test_no_set_of_op_types_is_written_twice() -> None:
-    found = {file.relative_to(ROOT).as_posix(): [*written_again(file)] for file in files() if file.parent != GRAPH}
+    found = {shown(file): [*written_again(file)] for file in files() if file.parent != GRAPH}
     assert {file: sets for file, sets in found.items() if sets and file not in ELSEWHERE} == {}
 
 
@@ -54,10 +49,11 @@ def test_code_types_have_one_home() -> None:
     """Outside the room that names them nobody pairs the signed and the unsigned type of 8 or 16 bits."""
     pairs = {frozenset({f"TensorProto.{sign}INT{bits}" for sign in ("", "U")}) for bits in (8, 16)}
     twice = [
-        f"{file.relative_to(ROOT)}:{node.lineno}"
+        f"{shown(file)}:{node.lineno}"
         for file in files()
         if file != GRAPH / "element_types.py"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.Set, ast.Tuple, ast.List)) and frozenset(map(ast.unparse, node.elts)) in pairs
+        for node in ast.walk(parsed(file))
+        if isinstance(node, (ast.Set, ast.Tuple, ast.List)) and len(node.elts) == 2
+        if frozenset(map(ast.unparse, node.elts)) in pairs
     ]
     assert twice == []

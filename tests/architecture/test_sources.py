@@ -7,7 +7,6 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +15,8 @@ import ort_vitis_plugin
 from ort_vitis_plugin import api, errors
 from ort_vitis_plugin.api import Adjuster, Fusion, Stage, Target, Transform
 from ort_vitis_plugin.plugin.catalog import bundled_catalog
+from tests.architecture.trees import HOST, files, parsed, shown
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted(
-    file for base in (ROOT / "ort_vitis_plugin", *(ROOT / "plugins").glob("ort_vitis_*")) for file in base.rglob("*.py")
-)
 OURS = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
 OURS -= {"PluginWarning"}
 ARRAYS = re.compile("NDArray|ndarray|ArrayLike|Floats|Integers")
@@ -84,25 +80,26 @@ def public_functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
                     yield f"{node.name}.{method.name}", method
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_what_raises_says_so(file: Path) -> None:
-    silent = [
+def raises_silently(tree: ast.Module) -> list[tuple[str, list[str]]]:
+    return [
         (name, sorted(found))
-        for name, function in public_functions(ast.parse(file.read_text(encoding="utf-8")))
+        for name, function in public_functions(tree)
         if (found := raised(function)) and "aise" not in (ast.get_docstring(function) or "")
     ]
-    assert silent == []
 
 
-def without_a_shape(file: Path) -> list[str]:
+def test_what_raises_says_so() -> None:
+    assert {shown(file): silent for file in files() if (silent := raises_silently(parsed(file)))} == {}
+
+
+def without_a_shape(room: str, tree: ast.Module) -> list[str]:
     """Published functions of a file through which arrays go, and whose text (with their class's) tells no shape."""
     published = {*api.__all__, *ort_vitis_plugin.__all__}
-    tree = ast.parse(file.read_text(encoding="utf-8"))
     classes = {node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.ClassDef)}
     found = []
     for name, function in public_functions(tree):
         owner = name.partition(".")[0]
-        if owner not in published and file.relative_to(ROOT / "ort_vitis_plugin").parts[0] not in NUMERIC:
+        if owner not in published and room not in NUMERIC:
             continue
         given = [each.annotation for each in (*function.args.args, *function.args.kwonlyargs)]
         types = " ".join(ast.unparse(each) for each in (*given, function.returns) if each is not None)
@@ -113,15 +110,11 @@ def without_a_shape(file: Path) -> list[str]:
 
 
 def test_arrays_that_go_in_or_out_have_a_shape_or_a_unit() -> None:
-    files = [file for file in FILES if file.is_relative_to(ROOT / "ort_vitis_plugin")]
-    assert {str(file.relative_to(ROOT)): found for file in files if (found := without_a_shape(file))} == {}
+    rooms = {file: file.relative_to(HOST).parts[0] for file in files() if file.is_relative_to(HOST)}
+    assert {shown(file): found for file, room in rooms.items() if (found := without_a_shape(room, parsed(file)))} == {}
 
 
-def test_a_function_of_arrays_without_a_shape_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    file = tmp_path / "ort_vitis_plugin" / "numerics" / "new.py"
-    file.parent.mkdir(parents=True)
+def test_a_function_of_arrays_without_a_shape_is_found() -> None:
     text = 'def twice(x: NDArray[Any]) -> NDArray[Any]:\n    """{}"""\n    return 2 * x\n'
     for said, found in (("Two of it.", ["twice"]), ("Two of x [N, C].", []), ("In x's unit.", [])):
-        file.write_text(text.format(said), encoding="utf-8")
-        assert without_a_shape(file) == found
+        assert without_a_shape("numerics", ast.parse(text.format(said))) == found

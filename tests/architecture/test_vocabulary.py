@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {folder.name: folder for folder in (ROOT / "ort_vitis_plugin", *sorted((ROOT / "plugins").glob("ort_*")))}
+from tests.architecture.trees import BUNDLED, HOST, PLUGINS, files, parsed
+
+PACKAGES = {folder.name: folder for folder in (HOST, *(PLUGINS / name for name in BUNDLED))}
 
 # Names that stand twice, each with why it is the same thing, or a name that is not ours to choose.
 SAME_THING = {
@@ -37,8 +38,8 @@ NO_GERUNDS = {
 def public_names(package: Path) -> dict[str, list[str]]:
     """{public class or function: modules that define it}."""
     found: dict[str, list[str]] = defaultdict(list)
-    for file in sorted(package.rglob("*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for file in (file for file in files() if file.is_relative_to(package)):
+        for node in parsed(file).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
                 found[node.name].append(str(file.relative_to(package)))
     return found

@@ -113,6 +113,7 @@ def session(model: onnx.ModelProto, level: ort.GraphOptimizationLevel, library: 
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other processes wait for the cores
     if library:
         assert custom_ops.register(options)
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -57,15 +57,13 @@ def sqnr(result: Result, name: str) -> float:
 
 
 # One scale per tensor cannot serve channels that differ by 100 times: there equalization is due.
-# Quick: configurations of whole numbers and BFP16 on one network, the recommended ones on all.
+# Quick: one configuration of each kind on one network, the recommended ones on all.
 RECOMMENDED = ("NPU, CLE", "CPU")
-RARE = frozenset(configurations.BLOCKS) - {"BFP16"}
+QUICK = ("NPU", "NPU transformer", "CPU per channel", "BFP16")
 SCORES = [
     pytest.param(
         *(name, configuration),
-        marks=[]
-        if configuration in RECOMMENDED or (name == "digits" and configuration not in RARE)
-        else pytest.mark.slow,
+        marks=[] if configuration in RECOMMENDED or (name == "digits" and configuration in QUICK) else pytest.mark.slow,
     )
     for name in networks.NAMES
     for configuration in configurations.CONFIGURATIONS
@@ -88,7 +86,13 @@ def test_equalization_saves_channels_that_differ_by_100_times() -> None:
     assert accuracy(quantized(name, "NPU, CLE"), name) >= float_accuracy(name) - 2 * POINT - 1e-9
 
 
-@pytest.mark.parametrize("name", networks.NAMES)
+EQUALIZED = [
+    pytest.param(name, marks=() if name in ("digits", "depthwise_skewed") else pytest.mark.slow)
+    for name in networks.NAMES
+]
+
+
+@pytest.mark.parametrize("name", EQUALIZED)
 def test_equalization_costs_at_most_half_a_decibel(name: str) -> None:
     lost = sqnr(plain(name, "NPU"), name) - sqnr(plain(name, "NPU, CLE"), name)
     assert lost <= 0.5

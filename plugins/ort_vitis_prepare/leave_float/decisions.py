@@ -93,7 +93,7 @@ class Traced:
 
 def _passes(graph: Graph, node: NodeProto, stops: frozenset[str]) -> bool:
     works = node.op_type in stops and not _is_outer(graph, node)
-    return not works and node.domain in DEFAULT_DOMAINS and not any(subgraphs(node))
+    return not works and node.domain in DEFAULT_DOMAINS and not subgraphs(node)
 
 
 def _is_outer(graph: Graph, node: NodeProto) -> bool:

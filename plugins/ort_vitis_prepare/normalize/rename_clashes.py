@@ -8,6 +8,8 @@ from ort_vitis_plugin.api import GENERATED_SUFFIXES, Graph, Stage, transform
 
 
 def _clashes(name: str, tensors: set[str]) -> bool:
+    if not name.endswith(GENERATED_SUFFIXES):
+        return False
     return any(name.endswith(suffix) and name.removesuffix(suffix) in tensors for suffix in GENERATED_SUFFIXES)
 
 

@@ -137,14 +137,19 @@ class MarkingReader(Ranged):
         return super().get_next()
 
 
-@pytest.mark.parametrize("source", [Marking, MarkingReader])
-def test_at_the_door_samples_are_read_by_the_workers(source: Any, tmp_path: Path) -> None:
+def test_at_the_door_samples_are_read_by_the_workers(tmp_path: Path) -> None:
     """Where they can be read from the middle: so a slow reader gains from more workers, too."""
+    alone = content(ort_vitis_plugin.calibrate(network(), Reader(40)))
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
-        made = ort_vitis_plugin.calibrate(network(), source(40, tmp_path), executor=executor)
-    assert {each.name for each in tmp_path.iterdir()}.isdisjoint({str(os.getpid())})
-    assert content(made) == content(ort_vitis_plugin.calibrate(network(), Reader(40)))
-    assert made.samples == 40
+        for source in (Marking, MarkingReader):
+            folder = tmp_path / source.__name__
+            folder.mkdir()
+            made = ort_vitis_plugin.calibrate(network(), source(40, folder), executor=executor)
+            readers = {each.name for each in folder.iterdir()}
+            assert readers, source
+            assert str(os.getpid()) not in readers, source
+            assert content(made) == alone, source
+            assert made.samples == 40
 
 
 def test_a_worker_makes_one_session(monkeypatch: pytest.MonkeyPatch) -> None:

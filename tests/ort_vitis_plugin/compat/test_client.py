@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -54,6 +53,7 @@ def test_a_script_and_the_processes_that_it_starts(tmp_path: Path) -> None:
 
 
 def test_a_module_and_names_of_an_older_package(tmp_path: Path) -> None:
+    """Its exit status is the module's: here 0, above 7."""
     text = "import vai_q_onnx, ort_vitis_plugin; print(vai_q_onnx.quantize_static is ort_vitis_plugin.quantize_static)"
     (tmp_path / "tool.py").write_text(text, encoding="utf-8")
     found = ort_vitis("-m", "tool", cwd=tmp_path)
@@ -68,12 +68,6 @@ def test_the_environment_changes_nothing_else() -> None:
     assert environment(["a", "b"], found) == found
     assert found["HOME"] == "/home"
     assert base.keys() == {"PYTHONPATH", "HOME"}
-
-
-@pytest.mark.parametrize("status", [0, 3])
-def test_the_exit_status_is_the_scripts(status: int, tmp_path: Path) -> None:
-    (tmp_path / "s.py").write_text(textwrap.dedent(f"import sys\nsys.exit({status})"), encoding="utf-8")
-    assert ort_vitis("s.py", cwd=tmp_path).returncode == status
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its processes are not ended by signals")

@@ -183,7 +183,7 @@ def test_a_model_that_onnxruntime_quantized(tmp_path: Any, per_channel: bool) ->
 # ---------------------------------------------------------------------- models for the NPU
 
 
-@pytest.mark.parametrize("name", ["digits", "depthwise_skewed"])
+@pytest.mark.parametrize("name", ["digits", pytest.param("depthwise_skewed", marks=pytest.mark.slow)])
 def test_npu_models_become_quantized_operators(name: str) -> None:
     """Biases with a position of their own and Relus in front of the pair are no obstacle."""
     model = ort_vitis_plugin.quantize_static(

@@ -52,6 +52,7 @@ def test_network_has_the_layers_that_the_demo_is_about() -> None:
     assert any(group > 1 for group in groups)
 
 
+@pytest.mark.slow
 def test_digits_are_scikit_learns_and_in_one_part_only() -> None:
     digits = pytest.importorskip("sklearn.datasets").load_digits()
     real = {

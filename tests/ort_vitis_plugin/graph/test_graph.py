@@ -232,3 +232,21 @@ def test_the_order_follows_every_edit(graph: Build, text: str, edit: str) -> Non
     edited._order = None
     assert [node.name for node in edited.sorted()] == remembered
     assert sorted(map(id, edited.sorted())) == sorted(edited.nodes)
+
+
+def test_a_shape_tells_numbers_names_and_what_is_unknown() -> None:
+    model = onnx.ModelProto()
+    for name, shape in (("known", (2, 0)), ("open", ("n", None, 3)), ("scalar", ()), ("any", None)):
+        model.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape))
+    model.graph.input.append(onnx.ValueInfoProto(name="untyped"))
+    found = Graph(model)
+    shapes = {name: found.shape(name) for name in ("known", "open", "scalar", "any", "untyped", "absent")}
+    assert shapes == {
+        "known": (2, 0),
+        "open": ("n", None, 3),
+        "scalar": (),
+        "any": None,
+        "untyped": None,
+        "absent": None,
+    }
+    assert [found.element_type(name) for name in ("known", "untyped", "absent")] == [onnx.TensorProto.FLOAT, 0, 0]

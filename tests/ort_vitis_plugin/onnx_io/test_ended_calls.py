@@ -178,11 +178,15 @@ sys.exit(main(["convert-domain", "m.onnx", "-o", "q.onnx"]))
 """
 
 
-ENDS = [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
+ENDS = [
+    (signal.SIGINT, "interrupted", 130, "before"),
+    (signal.SIGTERM, "terminated", 143, "behind"),
+    pytest.param(signal.SIGINT, "interrupted", 130, "behind", marks=pytest.mark.slow),
+    pytest.param(signal.SIGTERM, "terminated", 143, "before", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize(("number", "word", "code"), ENDS)
-@pytest.mark.parametrize("when", ["before", "behind"])
+@pytest.mark.parametrize(("number", "word", "code", "when"), ENDS)
 def test_the_message_says_what_is_written(
     tmp_path: Path, number: signal.Signals, word: str, code: int, when: str
 ) -> None:

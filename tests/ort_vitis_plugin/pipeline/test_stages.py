@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto
+from onnxruntime.quantization import QuantFormat
 
-from ort_vitis_plugin import quantize_static
+from ort_vitis_plugin import PowerOfTwoMethod, VitisQuantFormat, custom_ops, quantize_static
 from ort_vitis_plugin.api import Graph, Request, hookimpl
 from ort_vitis_plugin.onnx_io import external_weights
 from ort_vitis_plugin.plugin.manager import new_manager
@@ -123,3 +124,16 @@ def test_a_call_is_configured_once_though_it_is_answered_twice(monkeypatch: pyte
     assert [call.options["ActivationSymmetric"] for call in answers] == [True, True]
     assert answers[0].ledger is not answers[1].ledger
     assert answers[0].samples is answers[1].samples
+
+
+@pytest.mark.parametrize(("quant_format", "registered"), [(QuantFormat.QDQ, False), (VitisQuantFormat.FixNeuron, True)])
+def test_sessions_that_check_get_our_operators_where_they_may_be(
+    quant_format: object, registered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+    monkeypatch.setattr(custom_ops, "register", given.append)
+    model = network()
+    quantize_static(
+        model, None, [random_feeds(model)], quant_format=quant_format, calibrate_method=PowerOfTwoMethod.MinMSE
+    )
+    assert bool(given) is registered

@@ -34,3 +34,11 @@ def test_a_move_takes_the_zero_point_of_its_curve() -> None:
     moved = planned(1.0, curve=Curve())
     moved.move(4)
     assert (float(moved.scale), int(moved.zero_point), moved.position) == (2.0**-4, 40, 4)
+
+
+def test_a_copy_moves_alone() -> None:
+    first = planned(1.0, axis=None, fixed=True)
+    twin = first.copy()
+    assert twin == first
+    twin.move(2)
+    assert (first.position, twin.position, twin.fixed) == (0, 2, True)

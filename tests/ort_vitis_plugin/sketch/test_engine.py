@@ -35,6 +35,7 @@ def by_numpy(monkeypatch: pytest.MonkeyPatch, *arrays: np.ndarray) -> bytes:
 
 def by_library(*arrays: np.ndarray) -> bytes:
     sketch = Sketch()
+    sketch.counter()  # few values alone are counted by numpy
     for array in arrays:
         sketch.add(array)
     assert sketch._counter is not None
@@ -90,7 +91,7 @@ def test_counts_are_flushed_before_they_overflow() -> None:
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
 def test_every_instruction_set(isa: str) -> None:
     code = (
-        "import numpy as np, sys; from ort_vitis_plugin.sketch import Sketch; s = Sketch();"
+        "import numpy as np, sys; from ort_vitis_plugin.sketch import Sketch; s = Sketch(); s.counter();"
         "r = np.random.default_rng(0);"
         "[s.add(r.standard_normal(n).astype(t)) for n in (7, 5000, 70001) for t in ('f4', 'f2', 'f8')];"
         "s.add(r.integers(0, 1 << 32, 40000, np.uint32).view(np.float32));"
@@ -141,6 +142,17 @@ def test_cut_moves_what_was_counted() -> None:
         assert sketch.count == 0
     assert [part.to_bytes() for part in parts] == [by_library(array) for array in arrays]
     assert merged(parts).to_bytes() == by_library(*arrays)
+
+
+def test_few_values_need_no_table() -> None:
+    few, many = awkward(100, 0, np.float16), awkward(5000, 1, np.float32)
+    sketch = Sketch()
+    sketch.add(few)
+    assert sketch._counter is None
+    sketch.add(many)
+    assert sketch._counter is not None
+    sketch.add(few)
+    assert sketch.to_bytes() == by_library(few, many, few)
 
 
 def test_memory_comes_back() -> None:

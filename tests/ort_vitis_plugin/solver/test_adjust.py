@@ -66,3 +66,27 @@ def test_a_group_pays_for_all_its_tensors_and_is_fixed_with_one() -> None:
     plan.tensors["z"].fixed = True
     adjust_plan(plan, [CUT])
     assert plan.current() == {"w": 13, "x": 5, "y": 2}
+
+
+def test_many_moves_ask_for_errors_as_often_as_few_do() -> None:
+    """What all tensors lost at first is asked for once, not for each move."""
+
+    @dataclass
+    class Counted(Slope):
+        asked: int = 0
+
+        def error(self, position: int) -> float:
+            self.asked += 1
+            return super().error(position)
+
+    def asked_per_pair(pairs: int) -> float:
+        plan = plan_of(**{f"{side}{at}": (2 if side == "a" else 5, 0.001) for at in range(pairs) for side in "ab"})
+        for tensor in plan:
+            position = tensor.position
+            assert position is not None
+            tensor.curve = Counted(position, 0.001)
+        moves, _ = adjust_plan(plan, [bound for at in range(pairs) for bound in equal(f"a{at}", f"b{at}")])
+        assert len(moves) == pairs
+        return sum(cast(Counted, tensor.curve).asked for tensor in plan) / pairs
+
+    assert asked_per_pair(60) <= asked_per_pair(6)
