@@ -84,7 +84,7 @@ def function_of(node: NodeProto, opset: int) -> Function:
     if builder is None:
         name = f"{domain}::{node.op_type}" if domain else node.op_type
         way = f"register one with ort_vitis_torch.operator({node.op_type!r}, domain={domain!r})"
-        if any(subgraphs(node)):
+        if subgraphs(node):
             way = "its bodies are not run in torch: let forward compute both sides and choose by torch.where"
         raise OperatorError(
             f"the executor has no {name} (node {node.name!r}); {way}. Calibration and export work without it"
