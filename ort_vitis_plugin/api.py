@@ -91,7 +91,7 @@ from .plugin.rounding import LayerProblem, WeightRounding
 from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings
-from .selection.divisors import is_divisor
+from .selection.divisors import ends_in_infinity
 from .sketch import Sketch
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ __all__ = [
     "dequantize",
     "discard",
     "emit",
+    "ends_in_infinity",
     "externalize",
     "fake_quant",
     "fake_quantize",
@@ -222,7 +223,6 @@ __all__ = [
     "internalized",
     "inverse_of",
     "is_closed",
-    "is_divisor",
     "judged_plan",
     "largest",
     "least",
