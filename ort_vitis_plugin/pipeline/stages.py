@@ -260,6 +260,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
     """Checker, load, one run against float; ``pairs`` is a model of quantized operators before they were fused."""
     if call.call.self_check:
         feeds = call.samples.some(CHECKED_SAMPLES)
+        noted = len(call.report.notes)
         check_result(
             original,
             model,
@@ -271,6 +272,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             stages={stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing},
             changing=call.ledger.changing,
         )
+        call.ledger.measured = call.report.notes[noted:]
     return model
 
 
