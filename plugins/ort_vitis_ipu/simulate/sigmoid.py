@@ -33,7 +33,9 @@ def sigmoid(graph: Graph, context: Context) -> int:
         if declines(graph, node, context):
             continue
         if ends_in_infinity(graph, node.output[0], 0.0, 1.0):
-            graph.skip(node, "a logarithm or quotient of it would be infinite: HardSigmoid is 0 or 1 where Sigmoid is not")
+            graph.skip(
+                node, "a logarithm or quotient of it would be infinite: HardSigmoid reaches 0 and 1, Sigmoid does not"
+            )
             continue
         node.op_type = "HardSigmoid"
         node.attribute.extend([helper.make_attribute("alpha", 1 / 6), helper.make_attribute("beta", 0.5)])

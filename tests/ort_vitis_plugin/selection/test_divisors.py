@@ -12,7 +12,6 @@ from ort_vitis_plugin.selection.divisors import ends_in_infinity, keep_divisors
 from ort_vitis_plugin.sketch import Sketch
 from ort_vitis_plugin.testing import graph, plan
 
-
 ZERO, ONE = "zero", "one"
 
 
