@@ -71,8 +71,8 @@ ANGLES: dict[str, Build] = {
     ),
     "rotary by Einsum": lambda: model(
         "t (float[1, 64, 32] x, float[64] p) => (float[1, 64, 32] y) "
-        '{ u = Abs(p) q = Mul(u, most) t = Einsum<equation = "i,j->ij">(q, rates) a = Concat<axis = -1>(t, t) '
-        "c = Cos(a) h = MatMul(x, w) y = Mul(h, c) }",
+        '{ u = Abs(p) q = Mul(u, most) t = Einsum<equation = "i,j->ij">(q, rates) '
+        "c = Cos(t) d = Concat<axis = -1>(c, c) h = MatMul(x, w) y = Mul(h, d) }",
         {"most": 400.0, "rates": (10000.0 ** -(np.arange(16) / 16)).astype(np.float32), "w": weights(1, 32, 32)},
     ),
     "timesteps": lambda: model(
