@@ -31,6 +31,7 @@ from .graph.op_sets import (
     CONVOLUTIONS,
     MATRIX_PRODUCTS,
     MOVES,
+    PERIODIC,
     PRODUCTS,
     RESHAPES,
     SIZE_OPS,
@@ -91,7 +92,7 @@ from .plugin.rounding import LayerProblem, WeightRounding
 from .report.progress import Progress
 from .report.report import Report
 from .request.settings import Settings
-from .selection.divisors import is_divisor
+from .selection.divisors import ends_in_infinity
 from .sketch import Sketch
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ __all__ = [
     "GENERATED_SUFFIXES",
     "MATRIX_PRODUCTS",
     "MOVES",
+    "PERIODIC",
     "PRODUCTS",
     "QUANTIZED_FLOATS",
     "RESHAPES",
@@ -210,6 +212,7 @@ __all__ = [
     "dequantize",
     "discard",
     "emit",
+    "ends_in_infinity",
     "externalize",
     "fake_quant",
     "fake_quantize",
@@ -222,7 +225,6 @@ __all__ = [
     "internalized",
     "inverse_of",
     "is_closed",
-    "is_divisor",
     "judged_plan",
     "largest",
     "least",

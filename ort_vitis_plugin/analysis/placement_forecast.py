@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..custom_ops.stored_codes import holds_constant
 from ..errors import UnsupportedError
 from ..foreign import public
 from ..options.request import PRESET_ARGUMENTS, Request
@@ -91,6 +92,6 @@ def forecast_of(
     placements = tuple(
         Placement(node.name, node.op_type, None if node.name in device else placement(graph, node))
         for node in graph
-        if node.op_type != "Constant"
+        if not holds_constant(node, graph.is_constant)
     )
     return Forecast(placements, open_inputs(graph.model))

@@ -13,6 +13,8 @@ from ..numerics.qtypes import stored_qtype
 from .qdq_nodes import is_native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from onnx import NodeProto
 
@@ -56,6 +58,13 @@ class StoredCodes:
             repeated: NDArray[Any] = np.repeat(values, self.block_size, self.axis)
             return repeated.take(range(self.codes.shape[self.axis]), self.axis)
         return values.reshape([-1 if at == self.axis else 1 for at in range(self.codes.ndim)])
+
+
+def holds_constant(node: NodeProto, is_constant: Callable[[str], bool]) -> bool:
+    """Whether a node computes nothing: a Constant, or a DequantizeLinear all of whose inputs are stored."""
+    if node.op_type == "Constant":
+        return True
+    return is_native(node, "DequantizeLinear") and all(map(is_constant, filter(None, node.input)))
 
 
 def stored_codes(graph: Graph, tensor: str) -> StoredCodes | None:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..custom_ops.qdq_nodes import is_dequantize
+from ..custom_ops.stored_codes import holds_constant
 from ..data_readers import RandomDataReader, Samples
 from ..data_readers.spread import picked, spread
 from ..graph import Graph
@@ -70,7 +71,11 @@ def report_data(
             }
             for each in errors
         ],
-        "nodes": [_node(node.name, node.op_type, node.output[0], result) for node in order.sorted() if node.output],
+        "nodes": [
+            _node(node.name, node.op_type, node.output[0], result)
+            for node in order.sorted()
+            if node.output and not holds_constant(node, order.is_constant)
+        ],
         "trials": [dict(row) for row in trials],
     }
 

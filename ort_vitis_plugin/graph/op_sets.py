@@ -17,6 +17,9 @@ CLAMP_OPS = frozenset({"Clip", "Relu"})
 # Rows of probabilities, or their logarithms.
 SOFTMAXES = frozenset({"LogSoftmax", "Softmax"})
 
+# Their argument is an angle: many periods of it look like one.
+PERIODIC = frozenset({"Sin", "Cos", "Tan"})
+
 # What they give depends on shapes alone: they read no values.
 SIZE_OPS = frozenset({"Shape", "Size"})
 

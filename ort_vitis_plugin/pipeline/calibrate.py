@@ -18,6 +18,7 @@ from ..errors import CalibrationError, OptionTypeError, UnsupportedError
 from ..graph import Graph
 from ..graph.default_opset import default_opset
 from ..graph.element_types import QUANTIZED_FLOATS
+from ..graph.op_sets import PERIODIC
 from ..graph.weighted_inputs import weighted_inputs
 from ..onnx_io.external_weights import array_of
 from ..options.ort_options import OrtOptions
@@ -246,9 +247,11 @@ def float_tensors(graph: Graph) -> list[str]:
 
 
 def tensors_of_interest(call: Call, graph: Graph) -> list[str]:
-    """Float tensors around selected nodes; the input of a selected Relu or Clip takes the range of its output."""
+    """Float tensors around selected nodes, and angles; the input of a selected Relu or Clip takes the range of its
+    output."""
     selected = [node for node in graph if call.refusal(node) is None]
     names = dict.fromkeys(name for node in selected for name in (*node.input, *node.output) if name)
+    names |= dict.fromkeys(node.input[0] for node in graph.of_type(*PERIODIC))
     for node in graph.of_type("Relu", "Clip"):
         if call.refusal(node) is None and graph.sole_consumer(node.input[0]) is node:
             names.pop(node.input[0], None)

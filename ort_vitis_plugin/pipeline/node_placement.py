@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..custom_ops.stored_codes import holds_constant
 from ..graph.element_types import FLOAT_OR_UNKNOWN
 from ..plan import Role
 from .fixed_shapes import open_inputs
@@ -94,11 +95,13 @@ def report_nodes(call: Call, plan: Plan, marks: Marks) -> None:
     call.report.open_shapes = open_inputs(plan.graph.model)
     broken = broken_rules(plan, bounds_of_rules(call, plan)) if call.report.violations else {}
     for node in plan.graph:
+        if holds_constant(node, plan.graph.is_constant):
+            continue
         node = plan.graph.simulated_node.get(node.name, node)
         reason = off_device(call, plan, node, broken)
         if reason is not None:
             call.report.placement[node.name] = reason
-        if node.name in plan.graph.device_nodes or node.op_type == "Constant":
+        if node.name in plan.graph.device_nodes:
             continue
         if node.name in marks.nodes and _has_codes(call, plan, node):
             call.report.quantized[node.name] = node.op_type

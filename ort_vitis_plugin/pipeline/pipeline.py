@@ -118,7 +118,7 @@ def _quantized(call: Call) -> tuple[ModelProto, Report]:
         again = Call(settings, call.ledger.next_answer(settings))
         spared, _ = quantize_once(again, original, statistics)
         if is_worth_it(call.report, again.report):
-            note_spared(again.report, call.report)
+            note_spared(again.report, call.report, call.ledger.measured)
             _advise(again, original, spared, statistics)
             return external_weights.internalize(spared), again.report
     note_saturated(call.report)

@@ -11,6 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..report.report import Report
     from ..request.call import Call
 
@@ -43,9 +45,9 @@ def is_worth_it(eight: Report, seven: Report) -> bool:
     return after[worst] - eight.fused[worst] >= WORTH_A_BIT
 
 
-def note_spared(report: Report, eight: Report) -> None:
-    """Say in the second answer's report what the first one lost."""
-    report.continue_from(eight)
+def note_spared(report: Report, eight: Report, measured: Collection[str]) -> None:
+    """Say in the second answer's report what the first one lost, and nothing else that was ``measured`` there."""
+    report.continue_from(eight, without=measured)
     report.note(SPARED.format(lost=max(eight.integer_kernel_loss.values())))
 
 

@@ -265,6 +265,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
     if call.call.self_check:
         feeds = call.samples.some(CHECKED_SAMPLES)
         stages = {stage: call.ledger.on_the_way[stage] for stage in call.ledger.changing}
+        noted = len(call.report.notes)
         check_result(
             original,
             model,
@@ -276,6 +277,7 @@ def check(call: Call, model: ModelProto, original: ModelProto, pairs: ModelProto
             stages=stages,
             changing=call.ledger.changing,
         )
+        call.ledger.measured = call.report.notes[noted:]
     return model
 
 

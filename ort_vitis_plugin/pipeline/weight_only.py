@@ -17,6 +17,7 @@ import numpy as np
 import onnxruntime
 from onnx import ModelProto, TensorProto
 
+from ..custom_ops.stored_codes import holds_constant
 from ..emission.pair_writer import PairWriter
 from ..errors import UnsupportedError
 from ..graph import DEFAULT_DOMAINS, Graph, attribute
@@ -151,7 +152,7 @@ def report_weights_alone(call: Call, graph: Graph) -> None:
     """What a call that stores weights alone leaves float."""
     stored = {weight.node.name for weight in block_weights(call, graph)}
     for node in graph:
-        if node.name not in stored and node.op_type != "Constant":
+        if node.name not in stored and not holds_constant(node, graph.is_constant):
             why = call.refusal(node) or f"no weight of it is stored in blocks, and {OPTION} leaves data float"
             call.report.left_float[node.name] = f"{node.op_type}: {why}"
 

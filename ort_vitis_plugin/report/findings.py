@@ -11,6 +11,8 @@ from .json_data import json_data
 from .verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..graph import Skip
     from ..plan import Move
     from .tensor_story import TensorStory
@@ -52,11 +54,12 @@ class Findings:
         if text not in self.notes:
             self.notes.append(text)
 
-    def continue_from(self, first: Findings) -> None:
-        """Take over what a first answer found and this one had no need to repeat."""
+    def continue_from(self, first: Findings, *, without: Collection[str] = ()) -> None:
+        """Take over what a first answer found and this one had no need to repeat, ``without`` some of its notes."""
         self.non_finite.update(first.non_finite)
         for text in first.notes:
-            self.note(text)
+            if text not in without:
+                self.note(text)
         for stage, seconds in first.seconds.items():
             self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
         self.float_bytes, self.random_data = first.float_bytes, first.random_data

@@ -199,7 +199,7 @@ class Call:
     def kept_names(self) -> set[str]:
         """Tensors that steps must leave where they are, and nodes that stand for a place in the graph."""
         options = self.options
-        return {*self.overrides, *(name for key in ENDS for name in options.get(key) or ())}
+        return {*override_names(self.overrides), *(name for key in ENDS for name in options.get(key) or ())}
 
     def names_in_use(self) -> Iterator[str]:
         """Nodes that the request selects or leaves float, and tensors of which it says more."""

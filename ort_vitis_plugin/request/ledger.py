@@ -27,7 +27,8 @@ class Ledger:
     that changed the float function, and ``on_the_way`` the float models that came of them; ``random`` says that the
     samples are, ``float_hash`` which model the caller's is, ``metadata`` holds the keys of its metadata, ``satisfied``
     says that the recipe has nothing left to gain. ``planned`` keeps the parameters of tensors for all plans of the
-    answer; ``judge`` are the samples held out, ``judged`` what they say of the plan."""
+    answer; ``judge`` are the samples held out, ``judged`` what they say of the plan. ``measured`` are the notes on what
+    the answer itself computes."""
 
     report: Report = field(default_factory=Report)
     renames: Renames = field(default_factory=Renames)
@@ -48,6 +49,7 @@ class Ledger:
     planned: dict[tuple[object, ...], TensorPlan] = field(default_factory=dict)
     judge: object = None
     judged: object = None
+    measured: list[str] = field(default_factory=list)
 
     @classmethod
     def opened(cls, settings: Settings) -> Ledger:

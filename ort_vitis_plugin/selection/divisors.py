@@ -7,16 +7,16 @@ So does what a logarithm reads, and on the way there what is added, multiplied, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..graph import DEFAULT_DOMAINS
+from ..graph.edit import clip_bounds
 from .masks_and_fills import KEEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from onnx import NodeProto
 
     from ..calibration.statistics import Statistics
@@ -31,20 +31,72 @@ JOINS = frozenset({"Concat", "Mul", *SUMS})
 REASON = "{name} stays float: codes would round {least:.3g} to zero, and {node} ({op_type}) would make it infinite"
 
 
-def is_divisor(graph: Graph, tensor: str) -> bool:
-    """Whether a zero in the tensor makes an infinity: it is divided by, or its logarithm taken, as it is or moved."""
-    waiting, seen = [tensor], {tensor}
+def ends_in_infinity(graph: Graph, tensor: str, *values: float) -> bool:
+    """Whether one of these values in the tensor makes an infinity: a divisor, or what a logarithm reads, is then 0."""
+    waiting, seen = [(tensor, frozenset(values))], {(tensor, frozenset(values))}
     while waiting:
-        name = waiting.pop()
+        name, held = waiting.pop()
         for reader in graph.consumers(name):
             if reader.domain not in DEFAULT_DOMAINS:
                 continue
-            if reader.op_type in DIVISORS and reader.input[DIVISORS[reader.op_type]] == name:
+            if 0.0 in held and reader.op_type in DIVISORS and reader.input[DIVISORS[reader.op_type]] == name:
                 return True
-            if reader.op_type in KEEPS_ZERO and reader.input[0] == name:
-                waiting += [output for output in reader.output if output and output not in seen]
-                seen.update(reader.output)
+            after = _held_behind(graph, reader, name, held)
+            if math.inf in after:
+                return True
+            found = {(output, after) for output in reader.output if output and after} - seen
+            waiting += found
+            seen |= found
     return False
+
+
+def _held_behind(graph: Graph, node: NodeProto, name: str, held: frozenset[float]) -> frozenset[float]:
+    """What becomes of values of one input, where that follows from them and from constants."""
+    if node.op_type in KEEPS and node.input[0] == name:
+        return held
+    if node.op_type in ALONE:
+        return frozenset(ALONE[node.op_type](value) for value in held)
+    if node.op_type == "Clip":
+        low, high = clip_bounds(graph, node)
+        return frozenset() if low is None or high is None else frozenset(min(max(value, low), high) for value in held)
+    if node.op_type not in WITH_CONSTANT or len(node.input) != 2:
+        return frozenset()
+    others = [_uniform(graph, other) if other != name else None for other in node.input]
+    if others.count(None) == 1:
+        compute = WITH_CONSTANT[node.op_type]
+        return frozenset(compute(*(value if other is None else other for other in others)) for value in held)
+    keeps_zero = node.op_type == "Mul" or (node.op_type == "Div" and node.input[0] == name)
+    return held & {0.0} if keeps_zero else frozenset()
+
+
+def _uniform(graph: Graph, tensor: str) -> float | None:
+    """The one value of a constant."""
+    array = graph.array(tensor) if graph.is_constant(tensor) else None
+    if array is None or not array.size or array.min() != array.max():
+        return None
+    return float(array.flat[0])
+
+
+def _power(value: float, exponent: float) -> float:
+    if value == 0:
+        return math.inf if exponent < 0 else 0.0
+    return 1.0 if value == 1 else math.nan
+
+
+ALONE: dict[str, Callable[[float], float]] = {
+    "Abs": abs,
+    "Neg": lambda value: 0.0 - value,
+    "Sqrt": lambda value: math.sqrt(max(value, 0.0)),
+}
+WITH_CONSTANT: dict[str, Callable[[float, float], float]] = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Div": lambda a, b: a / b if b else math.inf,
+    "Max": max,
+    "Min": min,
+    "Pow": _power,
+}
 
 
 def keep_divisors(plan: Plan, statistics: Statistics, note: Callable[[str], None]) -> None:

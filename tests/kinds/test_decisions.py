@@ -36,8 +36,28 @@ DECIDING: dict[str, Build] = {
         {"w": weights(1, 8, 8), "table": weights(2, 64, 8), "k": 20.0, "low": 0.0, "high": 63.0},
         opset=13,
     ),
+    "a remainder": lambda: model(
+        "t (float[4, 8] x) => (float[4, 8] y) { a = Mul(x, k) m = Mod<fmod = 1>(a, one) y = MatMul(m, w) }",
+        {"w": weights(1, 8, 8), "k": 50.0, "one": 1.0},
+    ),
+    "a fraction": lambda: model(
+        "t (float[4, 8] x) => (float[4, 8] y) { a = Mul(x, k) f = Floor(a) m = Sub(a, f) y = MatMul(m, w) }",
+        {"w": weights(1, 8, 8), "k": 50.0},
+    ),
+    "a fraction by integers": lambda: model(
+        "t (float[4, 8] x) => (float[4, 8] y) "
+        "{ a = Mul(x, k) i = Cast<to = 7>(a) f = Cast<to = 1>(i) m = Sub(a, f) y = MatMul(m, w) }",
+        {"w": weights(1, 8, 8), "k": 50.0},
+    ),
+    "a step": lambda: model(
+        "t (float[4, 8] x) => (float[4, 8] y) { a = Mul(x, k) f = Round(a) d = Div(f, k) y = MatMul(d, w) }",
+        {"w": weights(1, 8, 8), "k": 50.0},
+    ),
 }
 READS = {"a count": ("Cast", "m"), "a comparison": ("Less", "m"), "a sign": ("Sign", "a"), "an index": ("Cast", "p")}
+READS |= {"a remainder": ("Mod", "a"), "a fraction": ("Sub", "a"), "a step": ("Round", "a")}
+READS |= {"a fraction by integers": ("Sub", "a")}
+FROM_INPUTS = {"a sign", "a remainder", "a fraction", "a fraction by integers", "a step"}
 ANGLES: dict[str, Build] = {
     "rotary": lambda: model(
         "t (float[1, 64, 32] x) => (float[1, 64, 32] y) "
@@ -48,6 +68,12 @@ ANGLES: dict[str, Build] = {
             "rates": (10000.0 ** -(np.arange(16) / 16)).astype(np.float32),
             "w": weights(1, 32, 32),
         },
+    ),
+    "rotary by Einsum": lambda: model(
+        "t (float[1, 64, 32] x, float[64] p) => (float[1, 64, 32] y) "
+        '{ u = Abs(p) q = Mul(u, most) t = Einsum<equation = "i,j->ij">(q, rates) '
+        "c = Cos(t) d = Concat<axis = -1>(c, c) h = MatMul(x, w) y = Mul(h, d) }",
+        {"most": 400.0, "rates": (10000.0 ** -(np.arange(16) / 16)).astype(np.float32), "w": weights(1, 32, 32)},
     ),
     "timesteps": lambda: model(
         "t (float[4, 1] x) => (float[4, 32] y) "
@@ -68,7 +94,7 @@ def test_decisions_are_those_of_the_float_model(case: str, configuration: str) -
     result = quantize_static(source, None, samples(source), **CONFIGURATIONS[configuration])
     op_type, tensor = READS[case]
     assert nodes(result, op_type)[0].input[0] == tensor
-    if case == "a sign":  # made of an input alone: no other branch is ever taken
+    if case in FROM_INPUTS:  # alone: no other branch is ever taken
         assert_close(source, result, 15.0)
 
 

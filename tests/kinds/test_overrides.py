@@ -87,6 +87,18 @@ def test_a_follower_takes_the_type_in_which_its_node_reads() -> None:
     assert element_type(result, nodes(result, "Mul")[0].input[0]) == np.uint16
 
 
+@pytest.mark.parametrize("move", ["Identity", "Dropout"])
+def test_a_receiver_that_passes_its_input_on_stays_a_receiver(move: str) -> None:
+    source = model(
+        f"t (float[1, 3, 6, 6] x) => (float[1, 4, 6, 6] y) "
+        f"{{ h = Conv<pads = [1, 1, 1, 1]>(x, w, b) [move] m = {move}(h) [last] s = Mul(m, m) y = Add(s, h) }}",
+        {"w": CONSTANTS["w"], "b": CONSTANTS["b"]},
+    )
+    result = quantized(source, extra_options={"TensorQuantOverrides": STATED["converted on the way in"]})
+    assert element_type(result, nodes(result, move)[0].input[0]) == np.uint16
+    assert element_type(result, nodes(result, "Add")[0].input[1]) == np.uint8
+
+
 def test_a_range_of_its_own_ends_the_sharing() -> None:
     result = quantized(moving("MaxPool"), extra_options={"TensorQuantOverrides": STATED["a range"]})
     assert np.isclose(constants_of(result)["m_scale"], 32 / 255)

@@ -118,6 +118,8 @@ def test_in_every_configuration(case: str, configuration: str) -> None:
     source = STORED[case]()
     result = quantize_static(source, None, samples(source), **CONFIGURATIONS[configuration])
     assert_close(source, result, 20.0)
+    counted = [*result.report.quantized.values(), *result.report.left_float.values(), *result.report.placement]
+    assert not any("DequantizeLinear" in each for each in counted), "what decodes a weight computes nothing"
 
 
 @pytest.mark.parametrize("case", [case for case in STORED if case != "two readers"])

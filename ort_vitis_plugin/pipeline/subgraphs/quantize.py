@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
+from ...custom_ops.stored_codes import holds_constant
 from ...emission.emitter import Emitter
 from ...emission.names import GENERATED_SUFFIXES
 from ...graph import DEFAULT_DOMAINS, Graph, captured_names, inner_nodes, subgraphs, walk
@@ -67,10 +68,15 @@ class BodyQuantizer:
                 if reason is None:
                     taken |= self._body(graph, plan, body, taken)
                 else:
-                    for each in walk(body.node):
-                        self.call.report.left_float[each.name] = f"{each.op_type}: {reason}"
+                    self._report_float(graph, body, reason)
             graph.add(node)
         graph.reserve(taken & _names(graph))
+
+    def _report_float(self, outer: Graph, body: GraphProto, reason: str) -> None:
+        stored = _stored(body) | {name for name in outer.initializers if outer.is_constant(name)}
+        for node in walk(body.node):
+            if not holds_constant(node, stored.__contains__):
+                self.call.report.left_float[node.name] = f"{node.op_type}: {reason}"
 
     def _refusal(self, node: NodeProto, body: GraphProto) -> str | None:
         if node.name in self.call.request.nodes_to_exclude:
@@ -101,6 +107,17 @@ class BodyQuantizer:
         model = Emitter(plan, marks, call.format.writer(call, inner)).emit(call.report.skips)
         _take_over(outer, body, model)
         return _names(Graph(model, copy=False))
+
+
+def _stored(body: GraphProto) -> set[str]:
+    """Names of the constants in a body, those in its own bodies included."""
+    names = {tensor.name for tensor in body.initializer}
+    for node in body.node:
+        if node.op_type == "Constant":
+            names.update(node.output)
+        for inner in subgraphs(node):
+            names |= _stored(inner)
+    return names
 
 
 def _names(graph: Graph) -> set[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from ort_vitis_plugin.api import Stage, is_divisor, transform
+from ort_vitis_plugin.api import Stage, ends_in_infinity, transform
 
 from .factor import declines
 
@@ -32,8 +32,10 @@ def sigmoid(graph: Graph, context: Context) -> int:
     for node in graph.of_type("Sigmoid"):
         if declines(graph, node, context):
             continue
-        if is_divisor(graph, node.output[0]):
-            graph.skip(node, "a logarithm or quotient of it would be infinite: HardSigmoid is 0 where Sigmoid is not")
+        if ends_in_infinity(graph, node.output[0], 0.0, 1.0):
+            graph.skip(
+                node, "a logarithm or quotient of it would be infinite: HardSigmoid reaches 0 and 1, Sigmoid does not"
+            )
             continue
         node.op_type = "HardSigmoid"
         node.attribute.extend([helper.make_attribute("alpha", 1 / 6), helper.make_attribute("beta", 0.5)])

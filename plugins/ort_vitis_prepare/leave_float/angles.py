@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from ort_vitis_plugin.api import Graph, Stage, StaysFloat, leave_float
+from ort_vitis_plugin.api import PERIODIC, Graph, Stage, StaysFloat, leave_float
 
 from .decisions import WORTH_CODES, traced
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Context, QType
 
-PERIODIC = ("Sin", "Cos", "Tan")
 STEPS_OF_A_PERIOD = 64
 SIGNIFICANDS: dict[int, int] = {TensorProto.BFLOAT16: 8, TensorProto.FLOAT16: 11}
 REASON = "{op_type} {node} turns it through {periods:.0f} periods, which {kind} does not resolve"

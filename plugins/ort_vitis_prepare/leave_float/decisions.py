@@ -2,6 +2,7 @@
 
     Cast(x -> integer or bool),  x < y,  x == y,  Sign(x),  NonZero(x)        decide
     Range(x, y, z),  Resize(data, roi, scales)                                count and place
+    Floor(x),  Round(x),  Mod(x, y),  x - Floor(x)                            place, between whole numbers
 
 What such a node reads stays float, back through whatever computes it, as long as nothing else is lost: a node all of
 whose results decide stays float with them; a product of matrices or a convolution is computed in codes as before, and
@@ -34,23 +35,34 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import Context
 
-EVERY_INPUT = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Range"})
-FIRST_INPUT = frozenset({"Sign", "NonZero", "IsNaN", "IsInf", "NonMaxSuppression", "Bernoulli", "Multinomial"})
+EVERY_INPUT = frozenset({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Range", "Mod"})
+TO_WHOLE = frozenset({"Floor", "Ceil", "Round"})
+FIRST_INPUT = TO_WHOLE | {"Sign", "NonZero", "IsNaN", "IsInf", "NonMaxSuppression", "Bernoulli", "Multinomial"}
 # Their work is worth codes, whatever their result is for.
 WORTH_CODES = PRODUCTS | {"Einsum", "LSTM", "GRU", "RNN", "Attention"}
 REASON = "{op_type} {node} decides by it, so it is no data for codes"
 
 
-def deciding_inputs(node: NodeProto) -> Iterator[str]:
+def deciding_inputs(graph: Graph, node: NodeProto) -> Iterator[str]:
     """The inputs of a node of which a small error may change everything."""
     if node.domain not in DEFAULT_DOMAINS:
         return
-    if node.op_type in EVERY_INPUT:
+    if node.op_type in EVERY_INPUT or _is_fraction(graph, node):
         yield from node.input
     elif node.op_type in FIRST_INPUT or (node.op_type == "Cast" and attribute(node, "to") not in FLOAT_OR_UNKNOWN):
         yield from node.input[:1]
     elif node.op_type in ("Resize", "Upsample"):
         yield from node.input[1:]
+
+
+def _is_fraction(graph: Graph, node: NodeProto) -> bool:
+    """Whether a node subtracts the whole part of a tensor from it."""
+    whole = graph.producer(node.input[1]) if node.op_type == "Sub" else None
+    while whole is not None and whole.op_type == "Cast":  # to an integer, and back
+        if whole.input[0] == node.input[0]:
+            return True
+        whole = graph.producer(whole.input[0])
+    return whole is not None and whole.op_type in TO_WHOLE and whole.input[0] == node.input[0]
 
 
 def traced(graph: Graph, ends: Callable[[NodeProto], Iterable[str]], stops: frozenset[str] = WORTH_CODES) -> Traced:
@@ -98,6 +110,9 @@ def _passes(graph: Graph, node: NodeProto, stops: frozenset[str]) -> bool:
 
 def _is_outer(graph: Graph, node: NodeProto) -> bool:
     """Whether a product of matrices adds nothing up: a column times a row, as positions times frequencies are."""
+    if node.op_type == "Einsum":
+        terms, arrow, made = attribute(node, "equation", b"").decode().replace(" ", "").partition("->")
+        return bool(arrow) and set(terms) - {","} <= set(made)
     if node.op_type != "MatMul":
         return False
     left, right = (graph.shape(name) or () for name in node.input)
@@ -106,8 +121,12 @@ def _is_outer(graph: Graph, node: NodeProto) -> bool:
 
 @leave_float("FloatDecisions", stage=Stage.PREPARE, before=("FoldBatchNorm",))
 def float_decisions(graph: Graph, context: Context) -> StaysFloat:
-    """Leave float what decides, counts or places: what leads to comparisons, Cast to integers, Range, sizes."""
-    found = traced(graph, deciding_inputs)
+    """Leave float what decides, counts or places: what leads to comparisons, Cast to integers, Floor, Range, sizes."""
+
+    def decides(node: NodeProto) -> Iterator[str]:
+        return deciding_inputs(graph, node)
+
+    found = traced(graph, decides)
     reasons = {
         name: REASON.format(op_type=end.op_type, node=end.name)
         for name, end in (*found.nodes.items(), *found.tensors.items())
@@ -115,5 +134,5 @@ def float_decisions(graph: Graph, context: Context) -> StaysFloat:
     return StaysFloat(
         {name: reasons[name] for name in found.nodes},
         {name: reasons[name] for name in found.tensors if graph.element_type(name) in FLOAT_OR_UNKNOWN},
-        {node.name for node in graph if node.name in found.nodes or any(deciding_inputs(node))},
+        {node.name for node in graph if node.name in found.nodes or any(decides(node))},
     )

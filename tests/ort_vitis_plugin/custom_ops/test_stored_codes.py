@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from ort_vitis_plugin.custom_ops.stored_codes import stored_codes
+from ort_vitis_plugin.custom_ops.stored_codes import holds_constant, stored_codes
 from ort_vitis_plugin.graph import Graph
 from ort_vitis_plugin.testing import graph, run_model
 
@@ -57,4 +57,12 @@ def test_codes_of_other_types_keep_their_fractions_and_digits(kind: str) -> None
     ],
 )
 def test_what_is_computed_is_not_stored(text: str) -> None:
-    assert stored_codes(Graph(graph(text, 21, {"s": np.float32(0.5).reshape(())})), "w") is None
+    found = Graph(graph(text, 21, {"s": np.float32(0.5).reshape(())}))
+    assert stored_codes(found, "w") is None
+    assert not holds_constant(found.model.graph.node[0], found.is_constant)
+
+
+def test_what_decodes_stored_codes_holds_a_constant() -> None:
+    text = "t (float[4, 6] x) => (float[4, 6] y) { w = DequantizeLinear(c, s) y = Add(x, w) }"
+    found = Graph(graph(text, 21, {"c": CODES, "s": np.float32(0.5).reshape(())}))
+    assert [holds_constant(node, found.is_constant) for node in found] == [True, False]

@@ -38,6 +38,11 @@ def test_the_input_of_a_selected_relu_needs_no_range() -> None:
     assert tensors_of_interest(plain_context(op_types=("Exp",)), edited) == ["i", "y"]
 
 
+def test_an_angle_is_seen_though_no_quantized_node_touches_it() -> None:
+    text = 't (float[2, 4] x) => (float[2, 4] y) { h = Mul(x, x)  a = Einsum<equation = "ij->ij">(h)  y = Sin(a) }'
+    assert tensors_of_interest(plain_context(op_types=("Mul",)), Graph(graph(text))) == ["x", "h", "a"]
+
+
 def test_a_calibration_of_something_else_is_refused() -> None:
     feeds = [random_feeds(model())]
     arguments: dict[str, Any] = {"calibration": 5}

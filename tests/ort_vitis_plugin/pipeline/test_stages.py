@@ -114,7 +114,7 @@ def test_a_call_is_configured_once_though_it_is_answered_twice(monkeypatch: pyte
     monkeypatch.setattr(pipeline, "quantize_once", watched)
     monkeypatch.setattr(pipeline, "may_spare_a_bit", lambda call: True)
     monkeypatch.setattr(pipeline, "is_worth_it", lambda eight, seven: True)
-    monkeypatch.setattr(pipeline, "note_spared", lambda report, eight: None)
+    monkeypatch.setattr(pipeline, "note_spared", lambda report, eight, measured: None)
     manager = new_manager(entry_points=False)
     manager.register(Configures())
     model = network()

@@ -66,6 +66,13 @@ def test_pairs_in_blocks(bits: int, least: float, symmetric: bool) -> None:
     assert list(result.report.left_float) == ["act"]
 
 
+def test_what_decodes_a_weight_is_not_left_float() -> None:
+    text = "t (float[2, 64] x) => (float[2, 64] y) { d = DequantizeLinear(c, s) [sum] h = Add(x, d) y = MatMul(h, w) }"
+    source = graph(text, 17, {"c": np.ones(64, np.int8), "s": np.float32(0.5).reshape(()), "w": W})
+    result = quantize_static(source, None, [{"x": W[:2]}], extra_options={"WeightOnly": QDQ})
+    assert list(result.report.left_float) == ["sum"]
+
+
 def test_a_tied_table_has_the_codes_of_its_head() -> None:
     result = quantized(QDQ).model
     np.testing.assert_array_equal(dequantized(result, "table", 1), dequantized(result, "tied", 0).T)

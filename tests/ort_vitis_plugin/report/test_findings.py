@@ -34,9 +34,9 @@ def test_no_number_that_json_lacks_is_written() -> None:
 
 
 def test_a_second_answer_continues() -> None:
-    first = Findings(notes=["one"], seconds={"load": 1.0, "emit": 2.0}, non_finite={"x": "NaN"}, float_bytes=7)
+    first = Findings(notes=["one", "old"], seconds={"load": 1.0, "emit": 2.0}, non_finite={"x": "NaN"}, float_bytes=7)
     second = Findings(notes=["one", "two"], seconds={"emit": 3.0})
-    second.continue_from(first)
+    second.continue_from(first, without=["old"])
     assert second.notes == ["one", "two"]
     assert second.seconds == {"emit": 5.0, "load": 1.0}
     assert (second.non_finite, second.float_bytes) == ({"x": "NaN"}, 7)

@@ -70,6 +70,20 @@ def test_a_branch_that_never_ran_stays_float_and_says_so() -> None:
     assert result.report.quantized["first"] == "MatMul"
 
 
+def test_what_decodes_a_weight_there_is_not_left_float() -> None:
+    text = """t (float[2, 4] x, bool which) => (float[2, 4] y) {
+      y = If (which) <
+        then_branch = yes () => (float[2, 4] a) { a = Relu(x) },
+        else_branch = no () => (float[2, 4] b) {
+          s = Constant<value = float {0.5}>() d = DequantizeLinear(c, s) [add] b = Add(x, d)
+        }
+      >
+    }"""
+    model = graph(text, 17, {"c": np.ones((2, 4), np.int8)})
+    result = quantized(model, samples(which=lambda at: True))
+    assert set(result.report.left_float) == {"Relu_a", "add", "If_y"}
+
+
 def test_a_loop_without_turns_stays_float() -> None:
     result = quantized(loop(), samples(turns=lambda at: np.int64(0)))
     assert bodies(result.model) == [["Identity", "MatMul", "Tanh"]]
