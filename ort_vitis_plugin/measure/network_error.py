@@ -45,20 +45,25 @@ class NetworkError:
         """The mean over samples and parts; NaN where nothing can be compared."""
         return float(self.errors.mean()) if self.errors.size else float("nan")
 
-    def is_better_than(self, other: NetworkError) -> bool:
+    def is_better_than(self, other: NetworkError, *, least: float = BETTER) -> bool:
         """Whether this is nearer to float beyond chance: less error over samples and in the mean, no part worse, no
         class lost.
 
-        The mean logarithm of the ratio of errors must lie below 0 by its standard error over samples; classes are lost
-        where agreement fell by two standard errors.
+        Of the mean logarithm of the ratio of errors, and of the mean of their differences, one must lie below 0 by its
+        standard error over samples and say a ratio of at most ``least``, and neither above 0 by as much. The first
+        hears every sample alike, the second those that are far from float. Classes are lost where agreement fell by two
+        standard errors.
         """
         if not self.errors.size or self.errors.shape != other.errors.shape or self.mean > other.mean:
             return False
         ratio = np.log(self.errors + UNSEEN) - np.log(other.errors + UNSEEN)
-        by_sample = ratio.mean(axis=1)
-        if by_sample.mean() + _chance(by_sample) >= 0 or by_sample.mean() > np.log(BETTER):
+        by_sample, change = ratio.mean(axis=1), (self.errors - other.errors).mean(axis=1)
+        if not (
+            (by_sample.mean() < -_chance(by_sample) and by_sample.mean() <= np.log(least))
+            or (change.mean() < -_chance(change) and self.mean <= least * other.mean)
+        ):
             return False
-        if (ratio.mean(axis=0) > np.log(WORSE)).any():
+        if by_sample.mean() > _chance(by_sample) or (ratio.mean(axis=0) > np.log(WORSE)).any():
             return False
         lost = other.agreement - self.agreement
         return bool(lost.mean() <= 0 or lost.mean() < 2 * _chance(lost))

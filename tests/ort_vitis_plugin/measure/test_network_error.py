@@ -41,6 +41,15 @@ def test_a_gain_on_some_samples_and_a_loss_on_others_is_chance() -> None:
     assert not mixed.is_better_than(even)
 
 
+@pytest.mark.parametrize("much", [True, False])
+def test_less_error_where_most_of_it_is_counts_though_every_sample_alike_says_nothing(*, much: bool) -> None:
+    """Of four samples two are far from float, and come nearer; what the others lose is little, or as much for them."""
+    far, near = (0.3, 0.3, 0.003, 0.003), (0.1, 0.1, 0.004 if much else 0.012, 0.004 if much else 0.012)
+    wanted = [[DRAW.normal(size=(1, 1000)).astype(np.float32)] for _ in range(12)]
+    before, after = (network_error(wanted, noisy(wanted, *(levels * 3))) for levels in (far, near))
+    assert after.is_better_than(before) is much
+
+
 def test_a_part_that_pays_for_another_is_no_gain() -> None:
     """Of an output with few columns each column is a part: boxes must not pay for scores."""
     wanted = [[DRAW.normal(size=(1, 20, 4)).astype(np.float32)] for _ in range(6)]
