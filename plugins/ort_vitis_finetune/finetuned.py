@@ -34,9 +34,9 @@ class LayerResult:
 class Finetuned:
     """Constants by their names in the float network; empty where nothing became better.
 
-    ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids; ``moved`` says by how many
-    positions weights moved, 0 where they are not in it. ``before`` and
-    ``after`` are the network's held-out errors: |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
+    ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids; ``moved`` says by how
+    many positions weights moved, those that did. ``before`` and ``after`` are the network's held-out errors:
+    |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
     """
 
     codes: dict[str, NDArray[np.int64]] = field(default_factory=dict)
