@@ -6,6 +6,7 @@ error = E |W x_f + b - Q x_q - b'|^2,     b' = b + W E[x_f] - Q E[x_q]
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0}
 HESSIAN = (KEEP, BIAS, SYMMETRIC, *DAMPINGS)
 ONLY_BIAS = (KEEP, BIAS)
 PROBE = "damping 0.1"
+# At another position one candidate within so much of the least error at the own one makes the others worth a trial.
+NEAR = 1.2
 
 
 @dataclass(frozen=True)
@@ -83,25 +86,28 @@ class Choice:
 def choose(problem: Problem, moments: Moments, held: Inputs, names: Sequence[str] = HESSIAN) -> Choice:
     """The best of the named candidates on inputs that none has seen; ``keep`` where none is better.
 
-    One of them is tried at the problem's other positions too, and all where it is better there.
+    One of them is tried at the problem's other positions too, and all where it comes near.
     """
     layer = problem.layer
     target = outputs_of(layer, problem.weights, problem.bias, held.x_f)
     before = _error(target, outputs_of(layer, problem.now.weights, problem.now.bias, held.x_q))
 
-    def better(best: Choice, tried: Sequence[str], moved: int = 0) -> Choice:
-        for name, constants in _candidates(problem.moved(moved), moments, tried):
-            error = _error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q))
-            if error < best.error:
-                best = Choice(name, constants, error, before, moved)
-        return best
+    best = Choice(KEEP, problem.now, before, before)
 
-    best = better(Choice(KEEP, problem.now, before, before), names)
-    if PROBE in names:
-        for moved in problem.moves:
-            best = better(best, (PROBE,), moved)
-        rest = [name for name in names if name not in (*ONLY_BIAS, PROBE)]
-        best = better(best, rest, best.moved) if best.moved else best
+    def least(tried: Sequence[str], moved: int = 0) -> float:
+        nonlocal best
+        errors = [math.inf]
+        for name, constants in _candidates(problem.moved(moved), moments, tried):
+            errors.append(_error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q)))
+            if errors[-1] < best.error:
+                best = Choice(name, constants, errors[-1], before, moved)
+        return min(errors)
+
+    own = least(names)
+    rest = [name for name in names if name not in (*ONLY_BIAS, PROBE)]
+    for moved in problem.moves if PROBE in names else ():
+        if least((PROBE,), moved) < NEAR * own:
+            least(rest, moved)
     return best
 
 
