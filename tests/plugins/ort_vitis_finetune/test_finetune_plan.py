@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 import pytest
+from onnx import numpy_helper
 from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
