@@ -22,7 +22,7 @@ from .errors import CalibrationError, ModelError, OptionError, QuantizationError
 from .graph import Graph, Skip, attribute, captured_names, has_input, rename_captured, subgraphs
 from .graph.batch_norm import batch_norm_affine
 from .graph.default_opset import default_opset
-from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store
+from .graph.edit import become, clip_bounds, constant, discard, integers, rewire, scalar, store, with_outputs
 from .graph.element_types import FLOAT_OR_UNKNOWN, FLOATS, QUANTIZED_FLOATS
 from .graph.growth import outgrows
 from .graph.nodes import DEFAULT_DOMAINS
@@ -41,7 +41,7 @@ from .graph.op_sets import (
 from .graph.opsets import AXIS_OPSET, WIDE_OPSET
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
-from .measure.class_outputs import class_axes
+from .measure.class_outputs import before_softmax, class_axes
 from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from .pipeline.callable_stages import PlannedModel, emit, observe, plan, prepare, solve
     from .pipeline.first_samples import first_samples
     from .pipeline.held_out import Judged, judged_plan
-    from .pipeline.written_plan import written
+    from .pipeline.written_plan import ruled, written
 
 __all__ = [
     "AS_WRITTEN",
@@ -202,6 +202,7 @@ __all__ = [
     "attribute",
     "batch_norm_affine",
     "become",
+    "before_softmax",
     "captured_names",
     "change_constant",
     "check_model",
@@ -250,6 +251,7 @@ __all__ = [
     "rename_captured",
     "rewire",
     "round_to_float",
+    "ruled",
     "save_model",
     "scalar",
     "scale_of",
@@ -265,6 +267,7 @@ __all__ = [
     "transform",
     "whole_file",
     "with_constant",
+    "with_outputs",
     "write_text",
     "written",
 ]
@@ -283,6 +286,7 @@ _LATER = {
     "prepared": "entry.quantize_static",
     "settings_for": "entry.quantize_static",
     "solve": "pipeline.callable_stages",
+    "ruled": "pipeline.written_plan",
     "written": "pipeline.written_plan",
 }
 _later = lazily(__package__, _LATER)

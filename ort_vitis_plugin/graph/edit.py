@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from .graph import Graph
 from .nodes import attribute, has_input
@@ -90,3 +90,14 @@ def discard(graph: Graph, nodes: Iterable[NodeProto]) -> None:
     for node in nodes:
         rewire(graph, node, [])
         graph.remove(node)
+
+
+def with_outputs(model: ModelProto, names: Iterable[str]) -> ModelProto:
+    """The model with these tensors among its outputs; weights are those of the model."""
+    missing = [name for name in names if name not in {value.name for value in model.graph.output}]
+    if not missing:
+        return model
+    more = ModelProto()
+    more.CopyFrom(model)
+    more.graph.output.extend(ValueInfoProto(name=name) for name in missing)
+    return more

@@ -33,6 +33,13 @@ def class_axes(model: ModelProto) -> dict[str, int]:
     return {output: axis for output in graph.outputs if (axis := _axis(graph, output)) is not None}
 
 
+def before_softmax(graph: Graph, output: str) -> str:
+    """What a Softmax at the end reads, which it hides where one class is certain; the output itself where none is."""
+    node = graph.producer(output)
+    ends = node is not None and node.op_type == "Softmax" and graph.producer(node.input[0]) is not None
+    return str(node.input[0]) if node is not None and ends else output
+
+
 def _axis(graph: Graph, output: str) -> int | None:
     shape = graph.shape(output) or ()
     if len(shape) == 2:

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnx import ModelProto, ValueInfoProto
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from ..convert.evaluation_twin import evaluation_twin
@@ -15,7 +14,8 @@ from ..data_readers import adapt_feed
 from ..data_readers.spread import picked, spread
 from ..errors import ModelError
 from ..graph import Graph
-from ..measure.class_outputs import class_axes
+from ..graph.edit import with_outputs
+from ..measure.class_outputs import before_softmax, class_axes
 from ..measure.network_error import network_error
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import REFUSALS, SILENT, register_all
@@ -25,6 +25,7 @@ from .written_plan import written
 
 if TYPE_CHECKING:
     import onnxruntime as ort
+    from onnx import ModelProto
 
     from ..data_readers import Feed
     from ..measure.network_error import NetworkError
@@ -50,10 +51,10 @@ class HeldOut:
         self._call, self._feeds = call, feeds
         graph, axes = Graph(reference, copy=False), class_axes(reference)
         self._outputs = list(graph.outputs)
-        self._ends = [_before_softmax(graph, name) for name in self._outputs]
+        self._ends = [before_softmax(graph, name) for name in self._outputs]
         self._classes = [axes.get(name) for name in self._outputs]
         both = list(dict.fromkeys(self._ends + self._outputs))
-        session = call.open_session(_giving(reference, both), fast=True)
+        session = call.open_session(with_outputs(reference, both), fast=True)
         self._wanted = [dict(zip(both, session.run(both, adapt_feed(reference, feed)), strict=True)) for feed in feeds]
 
     def __len__(self) -> int:
@@ -70,7 +71,7 @@ class HeldOut:
         """
         made = {name for node in quantized.graph.node for name in node.output}
         ends = self._ends if made.issuperset(self._ends) else self._outputs
-        model = _giving(quantized, ends)
+        model = with_outputs(quantized, ends)
         feeds = [adapt_feed(quantized, feed) for feed in self._feeds]
         try:
             session, found, start = self._call.open_session(model, fast=True), [], time.perf_counter()
@@ -89,23 +90,6 @@ class HeldOut:
         options.log_severity_level = SILENT
         register_all(self._call.libraries)(options)
         return external_weights.lend_to_session(twin.model, options)
-
-
-def _before_softmax(graph: Graph, output: str) -> str:
-    node = graph.producer(output)
-    ends = node is not None and node.op_type == "Softmax" and graph.producer(node.input[0]) is not None
-    return str(node.input[0]) if node is not None and ends else output
-
-
-def _giving(model: ModelProto, names: list[str]) -> ModelProto:
-    """The model with these tensors among its outputs; weights are those of the model."""
-    missing = [name for name in names if name not in {value.name for value in model.graph.output}]
-    if not missing:
-        return model
-    more = ModelProto()
-    more.CopyFrom(model)
-    more.graph.output.extend(ValueInfoProto(name=name) for name in missing)
-    return more
 
 
 @dataclass(frozen=True)

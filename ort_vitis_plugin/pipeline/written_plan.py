@@ -13,12 +13,12 @@ from ..plugin.op_functions import define_ops
 from ..report.report import Report
 from ..request.call import Call
 from . import subgraphs
-from .hardware_rules import within_rules
+from .hardware_rules import bounds_of_rules, within_rules
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from ..plan import Plan
+    from ..plan import Bound, Plan
     from ..plugin.context import Context
 
 
@@ -31,13 +31,25 @@ def carry_over(old: Graph, new: Graph) -> Graph:
     return new
 
 
+def _quiet(context: Context) -> Call:
+    """The call, of which the report knows nothing."""
+    assert isinstance(context, Call)
+    return Call(context.settings, replace(context.ledger, report=Report()))
+
+
+def ruled(plan: Plan, context: Context) -> tuple[Plan, list[Bound]]:
+    """A copy of the plan where the target's rules hold, and their bounds; neither the plan nor the report changes."""
+    call = _quiet(context)
+    trial = within_rules(call, plan.copy())
+    return trial, list(bounds_of_rules(call, trial))
+
+
 def written(plan: Plan, context: Context) -> ModelProto:
     """The model with pairs that the plan gives once the target's rules hold; bodies of If, Loop and Scan stay float.
 
     Neither the plan nor the report changes.
     """
-    assert isinstance(context, Call)
-    call = Call(context.settings, replace(context.ledger, report=Report()))
+    call = _quiet(context)
     graph = carry_over(plan.graph, Graph(plan.graph.write_back()))
     nodes = {node.name: node for node in graph}
     trial = plan.copy()

@@ -6,7 +6,8 @@ error = E |W x_f + b - Q x_q - b'|^2,     b' = b + W E[x_f] - Q E[x_q]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,9 @@ KEEP, BIAS, SYMMETRIC = "keep", "bias", "symmetric"
 DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0}
 HESSIAN = (KEEP, BIAS, SYMMETRIC, *DAMPINGS)
 ONLY_BIAS = (KEEP, BIAS)
+PROBE = "damping 0.1"
+# At another position one candidate within so much of the least error at the own one makes the others worth a trial.
+NEAR = 1.2
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,10 @@ class Constants:
 
 @dataclass(frozen=True)
 class Problem:
-    """One layer: what it is in float, where it may go, and what it is now."""
+    """One layer: what it is in float, where it may go, and what it is now.
+
+    ``moves`` are the positions, from where it is, that its weights may take instead.
+    """
 
     layer: Layer
     weights: NDArray[np.float32]
@@ -47,6 +54,11 @@ class Problem:
     grid: Grid
     bias_grid: Grid | None
     now: Constants
+    moves: tuple[int, ...] = ()
+
+    def moved(self, positions: int) -> Problem:
+        """The problem on a grid whose steps are 2^-positions as large."""
+        return replace(self, grid=self.grid.moved(positions), moves=()) if positions else self
 
 
 @dataclass(frozen=True)
@@ -59,24 +71,43 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate taken, its held-out error and that of the layer as it was (mean squares of the output)."""
+    """The candidate taken, its held-out error and that of the layer as it was (mean squares of the output).
+
+    ``moved`` says by how many positions its weights moved.
+    """
 
     name: str
     constants: Constants
     error: float
     before: float
+    moved: int = 0
 
 
 def choose(problem: Problem, moments: Moments, held: Inputs, names: Sequence[str] = HESSIAN) -> Choice:
-    """The best of the named candidates on inputs that none has seen; ``keep`` where none is better."""
+    """The best of the named candidates on inputs that none has seen; ``keep`` where none is better.
+
+    One of them is tried at the problem's other positions too, and all where it comes near.
+    """
     layer = problem.layer
     target = outputs_of(layer, problem.weights, problem.bias, held.x_f)
     before = _error(target, outputs_of(layer, problem.now.weights, problem.now.bias, held.x_q))
+
     best = Choice(KEEP, problem.now, before, before)
-    for name, constants in _candidates(problem, moments, names):
-        error = _error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q))
-        if error < best.error:
-            best = Choice(name, constants, error, before)
+
+    def least(tried: Sequence[str], moved: int = 0) -> float:
+        nonlocal best
+        errors = [math.inf]
+        for name, constants in _candidates(problem.moved(moved), moments, tried):
+            errors.append(_error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q)))
+            if errors[-1] < best.error:
+                best = Choice(name, constants, errors[-1], before, moved)
+        return min(errors)
+
+    own = least(names)
+    rest = [name for name in names if name not in (*ONLY_BIAS, PROBE)]
+    for moved in problem.moves if PROBE in names else ():
+        if least((PROBE,), moved) < NEAR * own:
+            least(rest, moved)
     return best
 
 

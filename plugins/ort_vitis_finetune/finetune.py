@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .tensor_cache import TensorCache
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -79,17 +79,17 @@ def finetune(
     samples = split(feeds, settings.held_out, settings.seed)
     digest = ""
     if result_path is not None:
-        digest = result_file.digest_of((floats, quantized), simulation.grids, samples.feeds, settings)
+        digest = result_file.digest_of((floats, quantized), simulation, samples.feeds, settings)
         saved = result_file.load(result_path, digest)
         if saved is not None:
             return _from_saved(saved)
     only_biases = set(settings.candidates) <= set(ONLY_BIAS)
     pairs = Pairs(floats, quantized, simulation.grids, only_biases=only_biases)
-    judge = judge or SplitJudge(reference, simulation.model, samples, open_session)
+    judge = judge or SplitJudge(reference, simulation.model, samples.judges, open_session)
     if only_biases:
         result = BiasWalk(pairs, samples, open_session, settings).run(open_float or open_session, on_layer)
     else:
-        result = WeightWalk(pairs, samples, open_session, settings, rounding).run(on_layer)
+        result = WeightWalk(pairs, simulation.moves, samples, open_session, settings, rounding).run(on_layer)
     keep_what_helps(result, pairs.found, simulation.model, judge)
     if result_path is not None and not result.interrupted:
         result_file.save(result_path, digest, _to_saved(result))
@@ -100,9 +100,16 @@ class WeightWalk:
     """The walk from layer to layer."""
 
     def __init__(
-        self, pairs: Pairs, samples: Split, opener: Opener, settings: FinetuneSettings, rounding: WeightRounding | None
+        self,
+        pairs: Pairs,
+        moves: Mapping[str, tuple[int, ...]],
+        samples: Split,
+        opener: Opener,
+        settings: FinetuneSettings,
+        rounding: WeightRounding | None,
     ) -> None:
-        self._pairs, self._samples, self._opener, self._settings = pairs, samples, opener, settings
+        self._pairs, self._moves = pairs, moves
+        self._samples, self._opener, self._settings = samples, opener, settings
         self._rounding = rounding
 
     def run(self, on_layer: Progress | None) -> Finetuned:
@@ -119,9 +126,14 @@ class WeightWalk:
                     q_walk.reach(pair.quantized_input)
                     choice, reason = self._choose(number, pair, f_walk, q_walk)
                     self._take(pair, choice, q_walk, result)
-                    layer = LayerResult(pair.layer.node.name, choice.name, choice.before, choice.error, reason)
+                    layer = LayerResult(
+                        pair.layer.node.name, choice.name, choice.before, choice.error, reason, choice.moved
+                    )
                     result.layers.append(layer)
-                    _log.info("%s: %s, error %.3g -> %.3g", layer.node, layer.candidate, layer.before, layer.after)
+                    _log.info(
+                        "%s: %s, moved by %d, error %.3g -> %.3g",
+                        *(layer.node, layer.candidate, layer.moved, layer.before, layer.after),
+                    )
                     f_walk.release(pair.float_input)
                     q_walk.release(pair.quantized_input)
                     if on_layer is not None:
@@ -145,6 +157,7 @@ class WeightWalk:
             grid,
             bias_grid,
             Constants(grid.nearest(rounded), rounded.astype(np.float32), now),
+            self._moves.get(pair.weights[0], ()),
         )
 
     def _choose(self, number: int, pair: Pair, f_walk: Walk, q_walk: Walk) -> tuple[Choice, str]:
@@ -182,7 +195,9 @@ class WeightWalk:
         choice = choose(problem, sums.result(), seen, names)
         if rounding is not None:
             activation = activation_behind(self._pairs.floats, layer)
-            choice = improved(rounding, self._settings, problem, choice, _joined(learned), seen, activation)
+            choice = improved(
+                rounding, self._settings, problem.moved(choice.moved), choice, _joined(learned), seen, activation
+            )
         return choice, reason
 
     def _take(self, pair: Pair, choice: Choice, walk: Walk, result: Finetuned) -> None:
@@ -192,6 +207,8 @@ class WeightWalk:
         if choice.name not in ONLY_BIAS:
             ours, theirs = pair.weights
             result.codes[ours], result.weights[ours] = constants.codes, constants.weights
+            if choice.moved:
+                result.moved[ours] = choice.moved
             walk.replace(theirs, constants.weights)
         if constants.bias is not None and pair.bias is not None:
             ours, theirs = pair.bias
@@ -208,8 +225,11 @@ def _kept(problem: Problem) -> Choice:
 
 
 def _to_saved(result: Finetuned) -> result_file.Saved:
-    layers = [[layer.node, layer.candidate, layer.before, layer.after, layer.reason] for layer in result.layers]
-    story = {"before": result.before, "after": result.after, "layers": layers, "biases": list(result.biases)}
+    layers = [
+        [layer.node, layer.candidate, layer.before, layer.after, layer.reason, layer.moved] for layer in result.layers
+    ]
+    story: dict[str, Any] = {"moved": result.moved}
+    story |= {"before": result.before, "after": result.after, "layers": layers, "biases": list(result.biases)}
     return result_file.Saved(result.codes, {**result.weights, **result.biases}, story)
 
 
@@ -219,6 +239,7 @@ def _from_saved(saved: result_file.Saved) -> Finetuned:
         saved.codes,
         {name: array for name, array in saved.values.items() if name not in biases},
         {name: array for name, array in saved.values.items() if name in biases},
+        saved.story["moved"],
         [LayerResult(*layer) for layer in saved.story["layers"]],
         saved.story["before"],
         saved.story["after"],

@@ -71,6 +71,8 @@ def finetune_plan(plan: Plan, float_graph: Graph, samples: Iterable[Feed], conte
     if found.interrupted:
         context.note(f"{KEY} was interrupted: the layers done so far are kept")
     which = ", ".join(f"{count} by {name}" for name, count in sorted(changed.items())) or "none"
+    moved = sum(layer.moved != 0 for layer in found.layers)
+    which += f", {moved} with weights at another position" if moved else ""
     context.note(
         f"{KEY}: of {len(found.layers)} layers {which}; over samples held out the error of the outputs went from "
         f"{found.before:.3g} to {found.after:.3g} of float{', as the result file says' if found.reused else ''}"

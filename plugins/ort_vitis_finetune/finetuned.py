@@ -17,26 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LayerResult:
-    """What became of one layer: the candidate taken, and the held-out mean square of its output's error."""
+    """What became of one layer: the candidate taken, and the held-out mean square of its output's error.
+
+    ``moved`` says by how many positions its weights moved.
+    """
 
     node: str
     candidate: str
     before: float
     after: float
     reason: str = ""
+    moved: int = 0
 
 
 @dataclass
 class Finetuned:
     """Constants by their names in the float network; empty where nothing became better.
 
-    ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids. ``before`` and
-    ``after`` are the network's held-out errors: |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
+    ``codes`` are those of weights, ``weights`` and ``biases`` values in float32 on their grids; ``moved`` says by how
+    many positions weights moved, those that did. ``before`` and ``after`` are the network's held-out errors:
+    |f - q|^2 / |f|^2, the mean over samples and parts of its outputs.
     """
 
     codes: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     biases: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=dict)
     layers: list[LayerResult] = field(default_factory=list)
     before: float = math.nan
     after: float = math.nan

@@ -54,6 +54,11 @@ class Grid:
         """The nearest points of the grid."""
         return self.values(self.nearest(values))
 
+    def moved(self, positions: int) -> Grid:
+        """This grid with steps 2^-positions as large."""
+        scale = np.ldexp(self.scale, -positions).astype(np.float32)
+        return Grid(scale, self.zero_point, self.low, self.high, self.axis, self.block)
+
     def covering(self, values: NDArray[Any]) -> Grid:
         """This grid, its steps doubled together until no value is clipped."""
         grid, steps = self, self.steps(values.shape)
@@ -63,8 +68,7 @@ class Grid:
             if not np.isfinite(codes).all():
                 break
             codes = codes / 2
-            scale = (grid.scale * np.float32(2)).astype(np.float32)
-            grid = Grid(scale, self.zero_point, self.low, self.high, self.axis, self.block)
+            grid = grid.moved(-1)
         return grid
 
     def _spread(self, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -81,7 +81,7 @@ def improved(
     error = _errors(problem, taken, held, activation)
     if not error.sum() < before.sum():
         return choice
-    return Choice(rounding.key, taken, float(error.mean()), choice.before)
+    return Choice(rounding.key, taken, float(error.mean()), choice.before, choice.moved)
 
 
 def _constants(problem: Problem, codes: NDArray[np.int64], bias: NDArray[np.float32] | None) -> Constants:

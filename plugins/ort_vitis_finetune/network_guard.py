@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from onnx import numpy_helper
 
-from ort_vitis_plugin.api import Graph, NetworkError, class_axes, network_error
+from ort_vitis_plugin.api import Graph, NetworkError, before_softmax, class_axes, network_error, with_outputs
 
 from .candidates import KEEP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from .finetuned import Finetuned
     from .pairs import Pair
-    from .samples import Split
     from .walk import Opener
 
 # Where the whole is no better than nothing, so many shorter beginnings are tried, each halving what is in doubt.
@@ -43,14 +43,17 @@ class NetworkJudge(Protocol):
 
 
 class SplitJudge:
-    """The held-out part of the samples that fine-tuning was given."""
+    """Some of the samples that fine-tuning was given: those held out, where they judge."""
 
-    def __init__(self, reference: ModelProto, simulated: ModelProto, samples: Split, opener: Opener) -> None:
-        self._opener = opener
-        self._feeds = [samples.feeds[index] for index in sorted(samples.held)]
-        self._outputs = [value.name for value in reference.graph.output]
-        axes = class_axes(reference)
-        self._classes = [axes.get(name) for name in self._outputs]
+    def __init__(
+        self, reference: ModelProto, simulated: ModelProto, feeds: Sequence[Mapping[str, NDArray[Any]]], opener: Opener
+    ) -> None:
+        self._opener, self._feeds = opener, feeds
+        outputs, graph, axes = [value.name for value in reference.graph.output], Graph(reference), class_axes(reference)
+        made = {name for node in simulated.graph.node for name in node.output}
+        ends = [before_softmax(graph, name) for name in outputs]
+        self._ends = ends if made.issuperset(ends) else outputs
+        self._classes = [axes.get(name) for name in outputs]
         self._wanted = self._run(reference)
         self.before = self.error_of(simulated)
 
@@ -58,10 +61,10 @@ class SplitJudge:
         return network_error(self._wanted, self._run(model), self._classes)
 
     def _run(self, model: ModelProto) -> list[list[Any]]:
-        session = self._opener(model)
+        session = self._opener(with_outputs(model, self._ends))
         known = {value.name for value in model.graph.input}
         return [
-            session.run(self._outputs, {name: array for name, array in feed.items() if name in known})
+            session.run(self._ends, {name: array for name, array in feed.items() if name in known})
             for feed in self._feeds
         ]
 
@@ -74,7 +77,7 @@ def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelPr
         return
     after = judge.error_of(_changed(result, pairs, simulated))
     result.after = after.mean
-    if after.is_better_than(before):
+    if after.is_nearer_than(before):
         return
     kept, found, low, high = 0, before, 0, len(pairs)
     for _ in range(TRIES):
@@ -82,7 +85,7 @@ def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelPr
         if length in (low, high):
             break
         error = judge.error_of(_changed(result, pairs[:length], simulated))
-        if error.is_better_than(before):
+        if error.is_nearer_than(before):
             kept, found, low = length, error, length
         else:
             high = length
@@ -95,12 +98,14 @@ def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelPr
 
 
 def _undo(result: Finetuned, pairs: Sequence[Pair]) -> None:
-    for table in (result.codes, result.weights, result.biases):
+    for table in (result.codes, result.weights, result.biases, result.moved):
         for name in [ours for pair in pairs for ours, _ in pair.constants]:
             table.pop(name, None)
     undone = {pair.layer.node.name for pair in pairs}
     result.layers = [
-        replace(layer, candidate=KEEP, reason=UNDONE) if layer.node in undone and layer.candidate != KEEP else layer
+        replace(layer, candidate=KEEP, reason=UNDONE, moved=0)
+        if layer.node in undone and layer.candidate != KEEP
+        else layer
         for layer in result.layers
     ]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import Role, change_constant, written
+from ort_vitis_plugin.api import Role, change_constant, ruled, written
 
+from .candidates import ONLY_BIAS
 from .finetune import finetune
 from .simulation import simulation_of
 
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from ort_vitis_plugin.api import Context, Feed, Graph, Judged, NetworkError, Plan, TensorPlan, WeightRounding
+    from ort_vitis_plugin.api import Bound, Context, Feed, Graph, Judged, NetworkError, Plan, TensorPlan, WeightRounding
 
     from .finetuned import Finetuned, LayerResult
     from .settings import FinetuneSettings
     from .walk import Session
 
 CODES = "_quantized"
+# Positions finer and coarser than a weight's own.
+TRIED = (1, -1)
 
 
 class RecipeJudge:
@@ -63,6 +66,7 @@ def finetuned_plan(
     simulation = simulation_of(
         written(plan, context) if known is None else known.model, limits, context.format.writer.constant_grid
     )
+    steps, simulation.moves = _moves(plan, context) if settings.candidates != ONLY_BIAS else ({}, {})
 
     def opened(model: ModelProto) -> Session:
         session: Session = context.open_session(model, as_written=True)
@@ -83,8 +87,31 @@ def finetuned_plan(
     )
     for name, values in (*found.weights.items(), *found.biases.items()):
         if name in plan.graph.initializers:
+            if name in found.moved:
+                plan.tensors[name].move(steps[name] + found.moved[name])
             change_constant(plan, name, values, context)
     return found
+
+
+def _moves(plan: Plan, context: Context) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Where the rules leave the weights' positions, and by how much each may move alone within the rules."""
+    within, bounds = ruled(plan, context)
+    positions = within.current()
+    concerned: dict[str, list[Bound]] = {}
+    for bound in bounds:
+        for name in bound.variables:
+            concerned.setdefault(name, []).append(bound)
+    shared = set(within.provider.values())
+    weights = [each for each in within if each.role is Role.WEIGHT and not each.fixed and each.name in positions]
+    moves = {}
+    for name in [each.name for each in weights if each.name not in shared]:
+        trials = {step: {**positions, name: positions[name] + step} for step in TRIED}
+        moves[name] = tuple(
+            step
+            for step, trial in trials.items()
+            if all(abs(bound.excess(trial)) <= abs(bound.excess(positions)) for bound in concerned.get(name, ()))
+        )
+    return positions, moves
 
 
 def _limits(tensor: TensorPlan, plan: Plan, bits: int) -> tuple[int, int]:

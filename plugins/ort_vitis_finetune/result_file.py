@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .grid import Grid
     from .settings import FinetuneSettings
+    from .simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Saved:
 
 def digest_of(
     graphs: Iterable[Graph],
-    grids: Mapping[str, Grid],
+    simulation: Simulation,
     feeds: Iterable[Mapping[str, NDArray[Any]]],
     settings: FinetuneSettings,
 ) -> str:
@@ -47,10 +47,11 @@ def digest_of(
             known.update(node.SerializeToString(deterministic=True))
         for name in sorted(graph.initializers):
             _add(known, name, graph.array(name))
-    for name in sorted(grids):
-        grid = grids[name]
+    for name in sorted(simulation.grids):
+        grid = simulation.grids[name]
         _add(known, name, grid.scale)
         _add(known, f"{grid.low} {grid.high} {grid.axis} {grid.block}", grid.zero_point)
+    known.update(json.dumps(simulation.moves, sort_keys=True).encode())
     for feed in feeds:
         for name in sorted(feed):
             _add(known, name, feed[name])

@@ -29,6 +29,11 @@ class Split:
     feeds: Sequence[Mapping[str, NDArray[Any]]]
     held: frozenset[int]
 
+    @property
+    def judges(self) -> list[Mapping[str, NDArray[Any]]]:
+        """The feeds held out."""
+        return [self.feeds[number] for number in sorted(self.held)]
+
 
 def split(feeds: Iterable[Mapping[str, NDArray[Any]]], share: float, seed: int) -> Split:
     """Hold out a share of the feeds, at least one; CalibrationError where there are too few.

@@ -38,10 +38,14 @@ CODES = frozenset(
 
 @dataclass
 class Simulation:
-    """``model`` with constants of real numbers, and by their names the grids on which they lie."""
+    """``model`` with constants of real numbers, and by their names the grids on which they lie.
+
+    ``moves`` are positions, from where they are, that weights may take instead, by their names in the float network.
+    """
 
     model: ModelProto
     grids: dict[str, Grid] = field(default_factory=dict)
+    moves: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def simulation_of(

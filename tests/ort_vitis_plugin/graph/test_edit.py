@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ort_vitis_plugin.graph import Graph
-from ort_vitis_plugin.graph.edit import become, clip_bounds, constant, discard, integers, scalar, store
+from ort_vitis_plugin.graph.edit import become, clip_bounds, constant, discard, integers, scalar, store, with_outputs
 from ort_vitis_plugin.testing import graph
 
 TEXT = """t (float[2] x) => (float[2] y) {
@@ -62,3 +62,11 @@ def test_bounds_of_a_clip() -> None:
     assert clip_bounds(graph_, next(iter(graph_))) == (-1.0, None)
     bare = Graph(graph("t (float[2] x) => (float[2] y) { y = Clip(x) }"))
     assert clip_bounds(bare, next(iter(bare))) == (-np.inf, np.inf)
+
+
+def test_other_tensors_become_outputs_of_a_copy() -> None:
+    model = graph(TEXT, 17, {"w": np.array([1, 2], np.float32)})
+    more = with_outputs(model, ["y", "h"])
+    assert [value.name for value in more.graph.output] == ["y", "h"]
+    assert [value.name for value in model.graph.output] == ["y"]
+    assert with_outputs(model, ["y"]) is model

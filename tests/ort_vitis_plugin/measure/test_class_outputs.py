@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ort_vitis_plugin.measure.class_outputs import class_axes
+from ort_vitis_plugin.graph import Graph
+from ort_vitis_plugin.measure.class_outputs import before_softmax, class_axes
 from ort_vitis_plugin.testing import graph
 
 NONE = {
@@ -36,3 +37,12 @@ def test_ranks_nothing(text: str) -> None:
 def test_ranks_along_an_axis(text: str, axis: int) -> None:
     constants = {"w": np.zeros((16, 40), np.float32), "b": np.zeros(40, np.float32)} if "MatMul" in text else {}
     assert class_axes(graph(text, constants=constants)) == {"y": axis}
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [("a = Relu(x)  y = Softmax(a)", "a"), ("y = Softmax(x)", "y"), ("a = Softmax(x)  y = Relu(a)", "y")],
+)
+def test_a_softmax_at_the_end_is_seen_past(body: str, seen: str) -> None:
+    model = graph(f"t (float[1, 4] x) => (float[1, 4] y) {{ {body} }}")
+    assert before_softmax(Graph(model), "y") == seen

@@ -41,6 +41,23 @@ def test_a_gain_on_some_samples_and_a_loss_on_others_is_chance() -> None:
     assert not mixed.is_better_than(even)
 
 
+@pytest.mark.parametrize("other_loss", [0.004, 0.012])
+def test_of_changes_that_were_confirmed_the_mean_alone_may_tell(other_loss: float) -> None:
+    """Of four samples two are far from float and come nearer; the other two lose little, or more than those gain."""
+    far, near = (0.3, 0.3, 0.003, 0.003), (0.1, 0.1, other_loss, other_loss)
+    wanted = [[DRAW.normal(size=(1, 1000)).astype(np.float32)] for _ in range(12)]
+    before, after = (network_error(wanted, noisy(wanted, *(levels * 3))) for levels in (far, near))
+    assert after.is_nearer_than(before) is (other_loss < 0.01)
+    assert not before.is_nearer_than(after)
+
+
+def test_of_changes_that_were_confirmed_the_least_gain_counts_where_all_samples_have_it() -> None:
+    wanted = [[DRAW.normal(size=(1, 1000)).astype(np.float32)] for _ in range(12)]
+    before, after = (network_error(wanted, noisy(wanted, level)) for level in (0.05, 0.0497))
+    assert after.is_nearer_than(before)
+    assert not after.is_better_than(before)
+
+
 def test_a_part_that_pays_for_another_is_no_gain() -> None:
     """Of an output with few columns each column is a part: boxes must not pay for scores."""
     wanted = [[DRAW.normal(size=(1, 20, 4)).astype(np.float32)] for _ in range(6)]

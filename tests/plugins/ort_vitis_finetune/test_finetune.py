@@ -51,13 +51,13 @@ def coarse(w: Array, bits: int = 4) -> Grid:
     return Grid(step, np.zeros((), np.int64), -high - 1, high)
 
 
-def rounded(reference: ModelProto) -> Simulation:
-    """The network with weights of four bits and nothing else quantized."""
+def rounded(reference: ModelProto, *, coarser: int = 0) -> Simulation:
+    """The network with weights of four bits and nothing else quantized; steps are 2^coarser too large."""
     graph, grids = Graph(reference), {}
     for node in graph.of_type("Conv", "ConvTranspose", "Gemm", "MatMul"):
         w = graph.array(node.input[1])
         assert w is not None
-        grids[node.input[1]] = coarse(w)
+        grids[node.input[1]] = coarse(w).moved(-coarser)
         graph.put_initializer(numpy_helper.from_array(grids[node.input[1]].rounded(w), node.input[1]))
     return Simulation(graph.to_model(), grids)
 
@@ -200,6 +200,31 @@ def test_a_network_that_is_exact_stays_as_it_is() -> None:
     assert not result.weights
     assert not result.biases
     assert result.after == result.before == 0
+
+
+def test_weights_take_a_finer_position_where_their_layer_comes_nearer(tmp_path: Path) -> None:
+    reference, bound = chain(), rounded(chain(), coarser=1)
+    free = Simulation(bound.model, bound.grids, {"w1": (1, -1), "w3": (1, -1)})
+    path = tmp_path / "result.npz"
+    one, other = (finetune(reference, each, pictures(32), session, result_path=path) for each in (bound, free))
+    assert one.moved == {}
+    assert other.moved == {"w1": 1, "w3": 1}
+    assert {layer.node for layer in other.layers if layer.moved} == {"conv", "transpose"}
+    assert other.after < one.after
+    for name in other.moved:
+        grid = bound.grids[name].moved(1)
+        assert np.array_equal(grid.values(other.codes[name]), other.weights[name])
+    again = finetune(reference, free, pictures(32), session, result_path=path)
+    assert again.reused
+    assert again.moved == other.moved
+
+
+def test_a_network_that_ends_in_softmax_is_judged_by_what_that_reads() -> None:
+    reference = chain()
+    reference.graph.node.append(helper.make_node("Softmax", ["y"], ["z"], "softmax"))
+    reference.graph.output[0].name = "z"
+    plain, ended = (finetune(each, rounded(each), pictures(16), session) for each in (chain(), reference))
+    assert (ended.before, ended.after) == (plain.before, plain.after)
 
 
 def test_what_makes_the_network_worse_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnxruntime.quantization import QuantType
 
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
@@ -19,12 +20,14 @@ from tests.plugins.ort_vitis_finetune.test_bias_correction import convolution, g
 from tests.zoo.configurations import CPU, CPU_PER_CHANNEL, NPU_CNN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from onnx import ModelProto
 
     from ort_vitis_plugin.report.report import Result
 
+    Graphs = Callable[..., ModelProto]
     Feeds = list[dict[str, np.ndarray[Any, Any]]]
 
 FEW: dict[str, Any] = {"Columns": 512}
@@ -174,3 +177,24 @@ def test_presets_gain_decibels_on_unseen_digits(preset: str, before: str) -> Non
         result = quantize_static(networks.network("digits"), None, networks.reader("digits", 32), extra_options=options)
         found.append(networks.sqnr(exact, networks.logits(open_session(result.model), digits.evaluation)))
     assert found[1] > found[0] + 2.0, found
+
+
+def test_a_weight_moves_to_a_finer_position_where_others_can_take_its_excess(graph: Graphs) -> None:
+    """Neighbours of the one large weight see much the same input: at half the step they carry what is clipped of it."""
+    draw = np.random.default_rng(0)
+    w = draw.uniform(-0.3, 0.3, (32, 4)).astype(np.float32)
+    w[0] = 1.24
+    model = graph("net (float[1, 32] x) => (float[1, 4] y) { y = Gemm(x, w, b) }", constants={"w": w, "b": w[1]})
+    feeds = [{"x": (draw.normal(size=(1, 1)) + 0.3 * draw.normal(size=(1, 32))).astype(np.float32)} for _ in range(64)]
+    options = {"Preset": "A8W4", "Recipe": "plain"}
+    plain, tuned = (
+        quantize_static(model, None, feeds, extra_options={**options, "FastFinetune": asked}) for asked in (None, FEW)
+    )
+    one, other = (
+        {tensor.name: numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer}["w_scale"]
+        for result in (plain, tuned)
+    )
+    print(one, other, [n for n in tuned.report.notes if "Fast" in n])
+    assert other == one / 2
+    assert not tuned.report.violations
+    assert any("1 with weights at another position" in note for note in tuned.report.notes)
