@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from .walk import Session
 
 CODES = "_quantized"
-# Positions finer and coarser than a weight's own.
+# Positions finer and coarser than a weight's own, tried for weights of fewer codes than those of 8 bits: there the zoo
+# gains nothing, and the search takes half as long again (tests/zoo/README.md).
 TRIED = (1, -1)
+CODES_OF_EIGHT_BITS = 255
 
 
 class RecipeJudge:
@@ -66,7 +68,8 @@ def finetuned_plan(
     simulation = simulation_of(
         written(plan, context) if known is None else known.model, limits, context.format.writer.constant_grid
     )
-    steps, simulation.moves = _moves(plan, context) if settings.candidates != ONLY_BIAS else ({}, {})
+    few = {name for name, (low, high) in limits.items() if high - low + 1 < CODES_OF_EIGHT_BITS}
+    steps, simulation.moves = _moves(plan, context, few) if settings.candidates != ONLY_BIAS and few else ({}, {})
 
     def opened(model: ModelProto) -> Session:
         session: Session = context.open_session(model, as_written=True)
@@ -93,8 +96,8 @@ def finetuned_plan(
     return found
 
 
-def _moves(plan: Plan, context: Context) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
-    """Where the rules leave the weights' positions, and by how much each may move alone within the rules."""
+def _moves(plan: Plan, context: Context, names: set[str]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Where the rules leave positions, and by how much each weight of these names may move alone within the rules."""
     within, bounds = ruled(plan, context)
     positions = within.current()
     concerned: dict[str, list[Bound]] = {}
@@ -104,7 +107,7 @@ def _moves(plan: Plan, context: Context) -> tuple[dict[str, int], dict[str, tupl
     shared = set(within.provider.values())
     weights = [each for each in within if each.role is Role.WEIGHT and not each.fixed and each.name in positions]
     moves = {}
-    for name in [each.name for each in weights if each.name not in shared]:
+    for name in [each.name for each in weights if each.name in names - shared]:
         trials = {step: {**positions, name: positions[name] + step} for step in TRIED}
         moves[name] = tuple(
             step

@@ -194,7 +194,6 @@ def test_a_weight_moves_to_a_finer_position_where_others_can_take_its_excess(gra
         {tensor.name: numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer}["w_scale"]
         for result in (plain, tuned)
     )
-    print(one, other, [n for n in tuned.report.notes if "Fast" in n])
     assert other == one / 2
     assert not tuned.report.violations
     assert any("1 with weights at another position" in note for note in tuned.report.notes)
