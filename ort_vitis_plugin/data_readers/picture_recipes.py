@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ RECIPES: dict[str, PictureToArray] = {
 }
 
 
+class _UncachedLoader(SourceFileLoader):
+    """Runs a file and leaves no bytecode beside it: a call writes what it is told to."""
+
+    def set_data(self, path: Any, data: Any, *, _mode: int = 0) -> None:
+        """Where importlib hands over what it compiled."""
+
+
 def preprocess_named(name: str) -> PictureToArray | Callable[..., Any]:
     """The recipe of that name, or the function of ``FILE.py:FUNCTION``.
 
@@ -42,12 +50,12 @@ def preprocess_named(name: str) -> PictureToArray | Callable[..., Any]:
     path = Path(file)
     if not path.is_file():
         raise CalibrationError(f"the file {file!r} of the preprocessing {name!r} does not exist")
-    spec = importlib.util.spec_from_file_location(f"ort_vitis_preprocess_{path.stem}", path)
+    loader = _UncachedLoader(f"ort_vitis_preprocess_{path.stem}", str(path))
+    spec = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         raise CalibrationError(f"{file!r} fails when it is run: {type(error).__name__}: {error}") from error
     found = getattr(module, function, None)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ort_vitis_plugin import Pictures
+from ort_vitis_plugin.data_readers.picture_recipes import preprocess_named
 from ort_vitis_plugin.errors import CalibrationError, OptionError
 from tests.ort_vitis_plugin.data_readers.drawings import (
     FREE,
@@ -70,3 +72,10 @@ def test_a_function_of_the_users(made: Made, graph: Build, tmp_path: Path) -> No
             Pictures(folder, preprocess=name)
     with pytest.raises(OptionError, match="makes the whole sample; leave out mean"):
         Pictures(folder, preprocess=first, mean=0.5)
+
+
+def test_nothing_is_left_beside_the_users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "mine.py").write_text("def one(picture):\n    return 1.0\n", encoding="utf-8")
+    assert preprocess_named(f"{tmp_path / 'mine.py'}:one")(None) == 1.0  # type: ignore[operator]
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.py"]
