@@ -77,7 +77,7 @@ def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelPr
         return
     after = judge.error_of(_changed(result, pairs, simulated))
     result.after = after.mean
-    if after.is_nearer_than(before):
+    if after.is_better_than(before, confirmed=True):
         return
     kept, found, low, high = 0, before, 0, len(pairs)
     for _ in range(TRIES):
@@ -85,7 +85,7 @@ def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelPr
         if length in (low, high):
             break
         error = judge.error_of(_changed(result, pairs[:length], simulated))
-        if error.is_nearer_than(before):
+        if error.is_better_than(before, confirmed=True):
             kept, found, low = length, error, length
         else:
             high = length

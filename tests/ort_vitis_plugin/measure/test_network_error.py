@@ -47,14 +47,14 @@ def test_of_changes_that_were_confirmed_the_mean_alone_may_tell(other_loss: floa
     far, near = (0.3, 0.3, 0.003, 0.003), (0.1, 0.1, other_loss, other_loss)
     wanted = [[DRAW.normal(size=(1, 1000)).astype(np.float32)] for _ in range(12)]
     before, after = (network_error(wanted, noisy(wanted, *(levels * 3))) for levels in (far, near))
-    assert after.is_nearer_than(before) is (other_loss < 0.01)
-    assert not before.is_nearer_than(after)
+    assert after.is_better_than(before, confirmed=True) is (other_loss < 0.01)
+    assert not before.is_better_than(after, confirmed=True)
 
 
 def test_of_changes_that_were_confirmed_the_least_gain_counts_where_all_samples_have_it() -> None:
     wanted = [[DRAW.normal(size=(1, 1000)).astype(np.float32)] for _ in range(12)]
     before, after = (network_error(wanted, noisy(wanted, level)) for level in (0.05, 0.0497))
-    assert after.is_nearer_than(before)
+    assert after.is_better_than(before, confirmed=True)
     assert not after.is_better_than(before)
 
 

@@ -3,31 +3,34 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime import GraphOptimizationLevel
 
 from ort_vitis_finetune import (
     ONLY_BIAS,
-    Finetuned,
     FinetuneSettings,
-    Grid,
     Simulation,
     finetune,
-    result_file,
     simulation_of,
 )
 from ort_vitis_finetune.network_guard import TRIES
-from ort_vitis_plugin import custom_ops, quantize_static
+from ort_vitis_plugin import quantize_static
 from ort_vitis_plugin.api import CalibrationError, Graph
 from ort_vitis_plugin.entry.quantize_static import prepared
-from ort_vitis_plugin.onnx_io.sessions import open_session
 from tests.models import networks
+from tests.plugins.ort_vitis_finetune.chain import (
+    Feeds,
+    chain,
+    chain_result,
+    pictures,
+    relative_error,
+    rounded,
+    session,
+    with_result,
+)
 from tests.zoo.configurations import NPU_CNN
 
 if TYPE_CHECKING:
@@ -35,90 +38,6 @@ if TYPE_CHECKING:
 
     import onnxruntime as ort
     from onnx import ModelProto
-
-Array = np.ndarray[Any, Any]
-Feeds = list[dict[str, Array]]
-
-
-def session(model: ModelProto) -> ort.InferenceSession:
-    return open_session(model, [custom_ops.register], GraphOptimizationLevel.ORT_DISABLE_ALL)
-
-
-def coarse(w: Array, bits: int = 4) -> Grid:
-    """One power-of-two step that covers the weights."""
-    high = (1 << bits - 1) - 1
-    step = np.asarray(2.0 ** np.ceil(np.log2(np.abs(w).max() / high)), np.float32)
-    return Grid(step, np.zeros((), np.int64), -high - 1, high)
-
-
-def rounded(reference: ModelProto, *, coarser: int = 0) -> Simulation:
-    """The network with weights of four bits and nothing else quantized; steps are 2^coarser too large."""
-    graph, grids = Graph(reference), {}
-    for node in graph.of_type("Conv", "ConvTranspose", "Gemm", "MatMul"):
-        w = graph.array(node.input[1])
-        assert w is not None
-        grids[node.input[1]] = coarse(w).moved(-coarser)
-        graph.put_initializer(numpy_helper.from_array(grids[node.input[1]].rounded(w), node.input[1]))
-    return Simulation(graph.to_model(), grids)
-
-
-def chain() -> ModelProto:
-    """Conv, depthwise Conv, ConvTranspose, MatMul and Gemm behind each other, with a path around two of them."""
-    draw = np.random.default_rng(0)
-    node, value = helper.make_node, helper.make_tensor_value_info
-    shapes = {"w1": (8, 3, 3, 3), "w2": (8, 1, 3, 3), "w3": (8, 8, 2, 2), "w4": (16, 12), "w5": (6, 8)}
-    biases = {"b1": 8, "b2": 8, "b4": 12, "b5": 6}
-    constants = [numpy_helper.from_array(draw.normal(size=s).astype(np.float32), n) for n, s in shapes.items()]
-    constants += [numpy_helper.from_array(draw.normal(size=s).astype(np.float32), n) for n, s in biases.items()]
-    nodes = [
-        node("Conv", ["x", "w1", "b1"], ["c1"], "conv", pads=[1, 1, 1, 1]),
-        node("Relu", ["c1"], ["r1"], "relu"),
-        node("Conv", ["r1", "w2", "b2"], ["c2"], "depthwise", group=8, pads=[1, 1, 1, 1]),
-        node("Add", ["c2", "r1"], ["a2"], "add"),
-        node("ConvTranspose", ["a2", "w3"], ["c3"], "transpose", strides=[2, 2]),
-        node("MaxPool", ["c3"], ["p3"], "pool", kernel_shape=[2, 1], strides=[2, 1]),
-        node("MatMul", ["p3", "w4"], ["m4"], "matmul"),
-        node("Add", ["b4", "m4"], ["n4"], "added"),
-        node("GlobalAveragePool", ["n4"], ["g4"], "mean"),
-        node("Flatten", ["g4"], ["f4"], "flatten"),
-        node("Gemm", ["f4", "w5", "b5"], ["y"], "gemm", transB=1),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "chain",
-        [value("x", TensorProto.FLOAT, [1, 3, 8, 8])],
-        [value("y", TensorProto.FLOAT, [1, 6])],
-        constants,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def pictures(count: int, seed: int = 0) -> Feeds:
-    """Smooth noise: neighbours are alike, as in pictures."""
-    draw = np.random.default_rng(seed)
-    return [{"x": np.cumsum(draw.normal(size=(1, 3, 8, 8)), axis=3).astype(np.float32)} for _ in range(count)]
-
-
-def relative_error(reference: ModelProto, model: ModelProto, feeds: Feeds) -> float:
-    one, other = session(reference), session(model)
-    f = np.concatenate([one.run(["y"], feed)[0] for feed in feeds])
-    q = np.concatenate([other.run(["y"], feed)[0] for feed in feeds])
-    return float(np.sum((f - q) ** 2) / np.sum(f**2))
-
-
-def with_result(simulation: Simulation, result: Finetuned) -> ModelProto:
-    """The simulation (whose constants have the float network's names) with what was found."""
-    graph = Graph(simulation.model)
-    for name, array in {**result.weights, **result.biases}.items():
-        graph.put_initializer(numpy_helper.from_array(array, name))
-    return graph.to_model()
-
-
-@cache
-def chain_result() -> tuple[ModelProto, Simulation, Finetuned]:
-    reference = chain()
-    simulation = rounded(reference)
-    return reference, simulation, finetune(reference, simulation, pictures(32), session)
 
 
 def test_a_network_of_every_operator_comes_much_nearer_on_unseen_samples() -> None:
@@ -219,48 +138,6 @@ def test_weights_take_a_finer_position_where_their_layer_comes_nearer(tmp_path: 
     assert again.moved == other.moved
 
 
-def test_a_network_that_ends_in_softmax_is_judged_by_what_that_reads() -> None:
-    reference = chain()
-    reference.graph.node.append(helper.make_node("Softmax", ["y"], ["z"], "softmax"))
-    reference.graph.output[0].name = "z"
-    plain, ended = (finetune(each, rounded(each), pictures(16), session) for each in (chain(), reference))
-    assert (ended.before, ended.after) == (plain.before, plain.after)
-
-
-def test_what_makes_the_network_worse_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ort_vitis_finetune.candidates import Choice, Constants
-
-    def spoiled(problem: Any, *_: Any) -> Choice:
-        codes = np.zeros_like(problem.now.codes)
-        return Choice("damping 1", Constants(codes, problem.grid.values(codes), problem.now.bias), 0.0, 1.0)
-
-    monkeypatch.setitem(finetune.__globals__, "choose", spoiled)
-    reference = chain()
-    result = finetune(reference, rounded(reference), pictures(8), session)
-    assert result.after == result.before
-    assert (result.codes, result.weights, result.biases) == ({}, {}, {})
-    assert {layer.reason for layer in result.layers} == {"undone: the network became worse"}
-
-
-def test_where_the_end_makes_it_worse_the_beginning_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ort_vitis_finetune.candidates import Choice, Constants, choose
-
-    def spoiled(problem: Any, *arguments: Any) -> Choice:
-        if problem.layer.node.name != "gemm":
-            return choose(problem, *arguments)
-        codes = np.zeros_like(problem.now.codes)
-        return Choice("damping 1", Constants(codes, problem.grid.values(codes), problem.now.bias), 0.0, 1.0)
-
-    monkeypatch.setitem(finetune.__globals__, "choose", spoiled)
-    reference = chain()
-    simulation = rounded(reference)
-    result = finetune(reference, simulation, pictures(16), session)
-    assert result.after < result.before
-    assert result.weights.keys() == {"w1", "w2", "w3", "w4"}
-    held_out = relative_error(reference, with_result(simulation, result), pictures(32, 9))
-    assert held_out < relative_error(reference, simulation.model, pictures(32, 9))
-
-
 def test_wide_layers_get_their_bias_corrected_and_say_so() -> None:
     reference = chain()
     result = finetune(reference, rounded(reference), pictures(16), session, FinetuneSettings(widest=26))
@@ -341,43 +218,6 @@ def test_an_interruption_keeps_the_layers_done_where_asked(keep: bool) -> None:
     assert [layer.node for layer in result.layers] == ["conv", "depthwise"]
     assert result.weights.keys() <= {"w1", "w2"}
     assert result.before > 0
-
-
-def test_a_result_file_is_taken_for_the_same_and_for_nothing_else(tmp_path: Path) -> None:
-    reference, path = chain(), tmp_path / "found.npz"
-    simulation, feeds = rounded(reference), pictures(8)
-    first = finetune(reference, simulation, feeds, session, result_path=path)
-    written = path.stat().st_mtime_ns
-
-    def none(_: ModelProto) -> ort.InferenceSession:
-        raise AssertionError("nothing is run")
-
-    second = finetune(reference, simulation, feeds, none, result_path=path)
-    assert second.reused
-    assert second.layers == first.layers
-    assert second.weights.keys() == first.weights.keys()
-    assert second.biases.keys() == first.biases.keys()
-    for name, array in first.weights.items():
-        assert second.weights[name].tobytes() == array.tobytes()
-    assert path.stat().st_mtime_ns == written
-    other = finetune(reference, simulation, pictures(8, 1), session, result_path=path)
-    assert not other.reused
-    assert list(tmp_path.iterdir()) == [path]
-
-
-ANOTHER = io.BytesIO()
-np.savez(ANOTHER, x=np.zeros(3))
-
-
-@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04" + bytes(40), ANOTHER.getvalue()])
-def test_a_file_that_is_no_result_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "found.npz"
-    path.write_bytes(content)
-    with pytest.raises(CalibrationError, match="is no ResultFile of FastFinetune"):
-        result_file.check(path)
-    with pytest.raises(CalibrationError, match="is no ResultFile of FastFinetune"):
-        finetune(chain(), rounded(chain()), pictures(8), session, result_path=path)
-    assert path.read_bytes() == content
 
 
 # ---------------------------------------------------------------------- quantized models
