@@ -41,7 +41,7 @@ from .graph.op_sets import (
 from .graph.opsets import AXIS_OPSET, WIDE_OPSET
 from .graph.patterns import inverse_of, is_closed, made_by, operands, reduced_axes, square_of, with_constant
 from .lazy import lazily
-from .measure.class_outputs import before_softmax, class_axes
+from .measure.class_outputs import End, before_softmax, class_axes
 from .measure.network_error import NetworkError, network_error
 from .numerics.positions import nearest_position, position_of, scale_of
 from .numerics.qtypes import PowerOfTwoMethod, QType, Scaling, VitisQuantFormat, VitisQuantType
@@ -136,6 +136,7 @@ __all__ = [
     "Correction",
     "CustomOpLibrary",
     "Declaration",
+    "End",
     "ErrorCurve",
     "Expression",
     "Feed",

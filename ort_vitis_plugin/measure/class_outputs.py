@@ -6,7 +6,8 @@ Whoever reads it takes the largest entry, so its agreement with float counts bes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
@@ -15,9 +16,11 @@ from ..graph.nodes import DEFAULT_DOMAINS
 from ..graph.op_sets import MATRIX_PRODUCTS, SOFTMAXES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
 PASSED = frozenset({"Add", "Cast", "Identity", "Reshape", "Squeeze", "Flatten"})
+FLAT_BEFORE = 13  # opsets in which a Softmax ranks over its axis and all behind it
 SEQUENCE_CLASSES = 10  # of fewer columns in a row per step, a product may as well write coordinates
 
 
@@ -33,11 +36,32 @@ def class_axes(model: ModelProto) -> dict[str, int]:
     return {output: axis for output in graph.outputs if (axis := _axis(graph, output)) is not None}
 
 
-def before_softmax(graph: Graph, output: str) -> str:
+@dataclass(frozen=True)
+class End:
+    """The tensor in which an output is compared. A Softmax that reads it sees how its classes differ, not what all of
+    them share: ``axis`` is where they lie, the first of all their axes where they are ``flat``."""
+
+    tensor: str
+    axis: int | None = None
+    flat: bool = False
+
+    def seen_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What of its values counts."""
+        if self.axis is None or values.dtype.kind != "f":
+            return values
+        axis = self.axis % values.ndim
+        classes = tuple(range(axis, values.ndim)) if self.flat else axis
+        seen: NDArray[Any] = values - values.mean(axis=classes, keepdims=True)
+        return seen
+
+
+def before_softmax(graph: Graph, output: str) -> End:
     """What a Softmax at the end reads, which it hides where one class is certain; the output itself where none is."""
     node = graph.producer(output)
-    ends = node is not None and node.op_type == "Softmax" and graph.producer(node.input[0]) is not None
-    return str(node.input[0]) if node is not None and ends else output
+    if node is None or node.op_type != "Softmax" or graph.producer(node.input[0]) is None:
+        return End(output)
+    flat = graph.opset < FLAT_BEFORE
+    return End(node.input[0], int(attribute(node, "axis", 1 if flat else -1)), flat)
 
 
 def _axis(graph: Graph, output: str) -> int | None:

@@ -15,7 +15,7 @@ from ..data_readers.spread import picked, spread
 from ..errors import ModelError
 from ..graph import Graph
 from ..graph.edit import with_outputs
-from ..measure.class_outputs import before_softmax, class_axes
+from ..measure.class_outputs import End, before_softmax, class_axes
 from ..measure.network_error import network_error
 from ..onnx_io import external_weights
 from ..onnx_io.sessions import REFUSALS, SILENT, register_all
@@ -43,7 +43,7 @@ class HeldOut:
     """What the float network gives on samples that judge, and how far others are from it.
 
     ``numbers`` are the samples that judge, by their places in the reader. A Softmax at the end hides what it reads
-    where one class is certain, so that is compared in its place.
+    where one class is certain, so that is compared in its place, less what all classes share.
     """
 
     def __init__(self, call: Call, reference: ModelProto, numbers: list[int], feeds: list[Feed]) -> None:
@@ -53,7 +53,7 @@ class HeldOut:
         self._outputs = list(graph.outputs)
         self._ends = [before_softmax(graph, name) for name in self._outputs]
         self._classes = [axes.get(name) for name in self._outputs]
-        both = list(dict.fromkeys(self._ends + self._outputs))
+        both = list(dict.fromkeys([end.tensor for end in self._ends] + self._outputs))
         session = call.open_session(with_outputs(reference, both), fast=True)
         self._wanted = [dict(zip(both, session.run(both, adapt_feed(reference, feed)), strict=True)) for feed in feeds]
 
@@ -70,8 +70,10 @@ class HeldOut:
             ModelError: onnxruntime does not run it.
         """
         made = {name for node in quantized.graph.node for name in node.output}
-        ends = self._ends if made.issuperset(self._ends) else self._outputs
-        model = with_outputs(quantized, ends)
+        within = made.issuperset(end.tensor for end in self._ends)
+        ends = self._ends if within else [End(output) for output in self._outputs]
+        names = [end.tensor for end in ends]
+        model = with_outputs(quantized, names)
         feeds = [adapt_feed(quantized, feed) for feed in self._feeds]
         try:
             session, found, start = self._call.open_session(model, fast=True), [], time.perf_counter()
@@ -79,10 +81,12 @@ class HeldOut:
                 if number == 1 and may_have_twin and self._call.method.power_of_two:
                     rest = (time.perf_counter() - start) * (len(feeds) - 1)
                     session = self._twin(model) if rest > TWIN_PAYS else session
-                found.append(session.run(ends, feed))
+                found.append(session.run(names, feed))
         except (*REFUSALS, ort_errors.RuntimeException) as error:
             raise ModelError(f"onnxruntime cannot run the quantized model: {error}") from error
-        return network_error([[f[name] for name in ends] for f in self._wanted], found, self._classes)
+        rows = [[row[name] for name in names] for row in self._wanted], found
+        wanted, found = ([[e.seen_of(v) for e, v in zip(ends, row, strict=True)] for row in each] for each in rows)
+        return network_error(wanted, found, self._classes)
 
     def _twin(self, model: ModelProto) -> ort.InferenceSession:
         twin = evaluation_twin(model)

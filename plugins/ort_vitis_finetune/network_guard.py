@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from onnx import numpy_helper
 
-from ort_vitis_plugin.api import Graph, NetworkError, before_softmax, class_axes, network_error, with_outputs
+from ort_vitis_plugin.api import End, Graph, NetworkError, before_softmax, class_axes, network_error, with_outputs
 
 from .candidates import KEEP
 
@@ -52,7 +52,8 @@ class SplitJudge:
         outputs, graph, axes = [value.name for value in reference.graph.output], Graph(reference), class_axes(reference)
         made = {name for node in simulated.graph.node for name in node.output}
         ends = [before_softmax(graph, name) for name in outputs]
-        self._ends = ends if made.issuperset(ends) else outputs
+        within = made.issuperset(end.tensor for end in ends)
+        self._ends = ends if within else [End(output) for output in outputs]
         self._classes = [axes.get(name) for name in outputs]
         self._wanted = self._run(reference)
         self.before = self.error_of(simulated)
@@ -61,12 +62,12 @@ class SplitJudge:
         return network_error(self._wanted, self._run(model), self._classes)
 
     def _run(self, model: ModelProto) -> list[list[Any]]:
-        session = self._opener(with_outputs(model, self._ends))
+        names = [end.tensor for end in self._ends]
+        session = self._opener(with_outputs(model, names))
         known = {value.name for value in model.graph.input}
-        return [
-            session.run(self._ends, {name: array for name, array in feed.items() if name in known})
-            for feed in self._feeds
-        ]
+        fed = [{name: array for name, array in feed.items() if name in known} for feed in self._feeds]
+        rows = [session.run(names, each) for each in fed]
+        return [[end.seen_of(value) for end, value in zip(self._ends, row, strict=True)] for row in rows]
 
 
 def keep_what_helps(result: Finetuned, pairs: Sequence[Pair], simulated: ModelProto, judge: NetworkJudge) -> None:

@@ -45,4 +45,24 @@ def test_ranks_along_an_axis(text: str, axis: int) -> None:
 )
 def test_a_softmax_at_the_end_is_seen_past(body: str, seen: str) -> None:
     model = graph(f"t (float[1, 4] x) => (float[1, 4] y) {{ {body} }}")
-    assert before_softmax(Graph(model), "y") == seen
+    assert before_softmax(Graph(model), "y").tensor == seen
+
+
+@pytest.mark.parametrize(("opset", "shared"), [(17, (2,)), (11, (1, 2))])
+def test_of_what_a_softmax_reads_that_counts_which_its_classes_do_not_share(
+    opset: int, shared: tuple[int, ...]
+) -> None:
+    axis = "<axis = 2>" if opset > 12 else ""
+    model = graph(f"t (float[2, 3, 4] x) => (float[2, 3, 4] y) {{ a = Relu(x)  y = Softmax{axis}(a) }}", opset=opset)
+    end, values = before_softmax(Graph(model), "y"), np.random.default_rng(0).standard_normal((2, 3, 4))
+    moved = values + np.random.default_rng(1).standard_normal((2, *(1 if at in shared else 3 for at in (1, 2))))
+    np.testing.assert_allclose(end.seen_of(moved), end.seen_of(values), atol=1e-12)
+    np.testing.assert_allclose(end.seen_of(values).mean(shared), 0, atol=1e-12)
+
+
+def test_an_output_without_softmax_counts_as_it_is() -> None:
+    values = np.ones((1, 4), np.float32)
+    assert (
+        before_softmax(Graph(graph("t (float[1, 4] x) => (float[1, 4] y) { y = Relu(x) }")), "y").seen_of(values)
+        is values
+    )

@@ -7,18 +7,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import ModelProto, helper, numpy_helper
 
 from ort_vitis_finetune import finetune
+from ort_vitis_finetune.network_guard import SplitJudge
 from tests.plugins.ort_vitis_finetune.chain import chain, pictures, relative_error, rounded, session, with_result
 
 
-def test_a_network_that_ends_in_softmax_is_judged_by_what_that_reads() -> None:
-    reference = chain()
-    reference.graph.node.append(helper.make_node("Softmax", ["y"], ["z"], "softmax"))
-    reference.graph.output[0].name = "z"
-    plain, ended = (finetune(each, rounded(each), pictures(16), session) for each in (chain(), reference))
-    assert (ended.before, ended.after) == (plain.before, plain.after)
+def test_a_network_that_ends_in_softmax_is_judged_by_how_the_classes_differ_that_it_reads() -> None:
+    def ended(share: float) -> ModelProto:
+        """All classes have as much more."""
+        model = chain()
+        shared = numpy_helper.from_array(np.float32(share), "share")
+        model.graph.initializer.append(shared)
+        model.graph.node.append(helper.make_node("Add", ["y", "share"], ["logits"], "shared"))
+        model.graph.node.append(helper.make_node("Softmax", ["logits"], ["z"], "softmax"))
+        model.graph.output[0].name = "z"
+        return model
+
+    feeds = pictures(16)
+    one, other = (
+        SplitJudge(ended(0.0), rounded(ended(share)).model, feeds, session).before.errors for share in (0.0, 30.0)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-3)
+    assert one.mean() > 0
 
 
 def test_what_makes_the_network_worse_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
