@@ -1,46 +1,48 @@
-"""A bias follows the means of what its layer gives: of the float layer, and of the quantized one whose input the layers
-before have shaped.
+"""A bias brings what others read of its layer nearest to float: the quantized layer's input is what the layers before
+have made of it.
 
-    b' = b + E[y_f] - E[y_q]        y: outputs of the layer, over samples and positions
+    least squares    E |z_f - a(y_q + b)|^2        y: outputs of the layer; z, a(y): behind its activation
+    one step         b = E[a' (z_f - a(y_q))] / E[a'^2]        without activation E[y_f] - E[y_q]
 
-Every node of the quantized network is run once. Means of the samples that teach are tried on those held out; where
-these confirm them, means of all are taken. The layer's outputs move by as much, and the walk goes on from there.
+Every node of the quantized network is run once. What samples that teach give is tried on those held out; where these
+confirm it, that of all is taken. The layer's outputs move by as much, and the walk goes on from there.
 """
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ort_vitis_plugin.api import along
 
+from .activation import activation_of, read_of
 from .candidates import BIAS, KEEP
 from .finetuned import Finetuned, LayerResult
 from .tensor_cache import TensorCache
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from .activation import Activation
     from .pairs import Pair, Pairs
     from .samples import Split
     from .settings import FinetuneSettings
     from .walk import Opener
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """Of a layer's float outputs: sums by channel over the samples that teach, and how many positions they are."""
-
-    sums: NDArray[np.float64]
-    count: int
-    shapes: tuple[tuple[int, ...], ...]
+# Of a large output every third, fifth ... position along each axis: so many tell its errors.
+MOST_POSITIONS = 4096
+# Slopes of activations are measured over so much of the standard deviation of what they are given, to both sides.
+REACH = 0.125
+SMALLEST = 1e-6
+# A channel that the activation passes on with less than this mean square of slopes is not moved.
+LEAST_SLOPE = 1e-3
 
 
 class BiasWalk:
@@ -48,7 +50,7 @@ class BiasWalk:
 
     def __init__(self, pairs: Pairs, samples: Split, opener: Opener, settings: FinetuneSettings) -> None:
         self._pairs, self._samples, self._opener, self._settings = pairs, samples, opener, settings
-        self._seen: dict[str, _Seen] = {}
+        self._shapes: dict[str, list[tuple[int, ...]]] = {}
 
     def run(self, open_float: Opener, on_layer: Callable[[LayerResult, int, int], object] | None) -> Finetuned:
         """Every layer's bias; layers without one stay."""
@@ -61,10 +63,11 @@ class BiasWalk:
             ends = [pair.quantized_output for pair in pairs]
             walk = Walk(self._pairs.quantized, self._samples.feeds, self._opener, cache, ends)
             with result.interruptible(keep=self._settings.keep_on_interrupt):
-                self._run_float(pairs, open_float, wanted)
+                behind = {pair.float_output: self._behind(pair) for pair in pairs}
+                self._run_float(pairs, behind, open_float, wanted)
                 for number, pair in enumerate(pairs):
                     walk.reach(pair.quantized_output)
-                    layer = self._corrected(pair, walk, wanted, result)
+                    layer = self._corrected(pair, behind[pair.float_output], walk, wanted, result)
                     result.layers.append(layer)
                     walk.release(pair.quantized_output)
                     wanted.drop(pair.float_output)
@@ -72,59 +75,60 @@ class BiasWalk:
                         on_layer(layer, number + 1, len(pairs))
         return result
 
-    def _run_float(self, pairs: Sequence[Pair], opener: Opener, wanted: TensorCache) -> None:
-        """The float network, once for each sample: sums of those that teach, the outputs themselves of those that
-        judge."""
+    def _behind(self, pair: Pair) -> Activation | None:
+        """The activation behind a layer, if both networks have it."""
+        read, axis = read_of(self._pairs.floats, pair.float_output), pair.layer.output_axis
+        if read == pair.float_output:
+            return None
+        from_end = axis if axis < 0 else axis - len(pair.layer.shape)
+        return activation_of(self._pairs.quantized, pair.quantized_output, read, from_end, self._opener)
+
+    def _run_float(
+        self, pairs: Sequence[Pair], behind: Mapping[str, Activation | None], opener: Opener, wanted: TensorCache
+    ) -> None:
+        """The float network, once for each sample: of each layer, under its output's name, what others read."""
         model = self._pairs.floats.to_model()
         known = {value.name for value in model.graph.output}
         fed = {value.name for value in model.graph.input}
-        names = list(dict.fromkeys(pair.float_output for pair in pairs))
         axes = {pair.float_output: pair.layer.output_axis for pair in pairs}
+        read = {name: name if activation is None else activation.read for name, activation in behind.items()}
+        names = list(dict.fromkeys(read.values()))
         for name in names:
             if name not in known:
                 model.graph.output.add(name=name)
         session = opener(model)
-        for number, feed in enumerate(self._samples.feeds):
-            judges = number in self._samples.held
+        for feed in self._samples.feeds:
             values = session.run(names, {name: array for name, array in feed.items() if name in fed})
-            for name, y in zip(names, values, strict=True):
-                before = self._seen.get(name)
-                shapes = (*(before.shapes if before else ()), y.shape)
-                channels = by_channel(y, axes[name])
-                sums = np.zeros(len(channels)) if before is None else before.sums
-                count = 0 if before is None else before.count
-                if judges:
-                    wanted.append(name, y)
-                else:
-                    sums, count = sums + channels.sum(axis=1), count + channels.shape[1]
-                self._seen[name] = _Seen(sums, count, shapes)
+            found = dict(zip(names, values, strict=True))
+            for output, axis in axes.items():
+                z = found[read[output]]
+                self._shapes.setdefault(output, []).append(z.shape)
+                wanted.append(output, thinned(z, axis))
 
-    def _corrected(self, pair: Pair, walk: Walk, wanted: TensorCache, result: Finetuned) -> LayerResult:
+    def _corrected(
+        self, pair: Pair, activation: Activation | None, walk: Walk, wanted: TensorCache, result: Finetuned
+    ) -> LayerResult:
         assert pair.bias is not None
-        node, (ours, theirs) = pair.layer.node.name, pair.bias
-        seen, axis = self._seen[pair.float_output], pair.layer.output_axis
-        outputs = [walk.value(pair.quantized_output, sample) for sample in range(len(self._samples.feeds))]
-        if tuple(y.shape for y in outputs) != seen.shapes:
+        node, (ours, theirs), axis = pair.layer.node.name, pair.bias, pair.layer.output_axis
+        samples = range(len(self._samples.feeds))
+        outputs = [walk.value(pair.quantized_output, sample) for sample in samples]
+        if [y.shape for y in outputs] != self._shapes[pair.float_output]:
             return LayerResult(node, KEEP, math.nan, math.nan, "the two networks disagree about its output's shape")
-        held = sorted(self._samples.held)
-        teach = [by_channel(y, axis) for sample, y in enumerate(outputs) if sample not in self._samples.held]
-        sums = np.sum([y.sum(axis=1) for y in teach], axis=0, dtype=np.float64)
-        gaps = [by_channel(wanted.get(pair.float_output, at) - outputs[k], axis) for at, k in enumerate(held)]
-        if not all(np.isfinite(part).all() for part in (seen.sums, sums, *gaps)):
+        layer = _Layer([thinned(y, axis) for y in outputs], [wanted.get(pair.float_output, k) for k in samples], axis)
+        layer.fit(activation)
+        if not layer.is_finite:
             return LayerResult(node, KEEP, math.nan, math.nan, "its output is not finite")
         now = self._pairs.quantized.array(theirs)
         assert now is not None
-        missing, count = seen.sums - sums, seen.count
-        shift = self._moved(theirs, now, missing / max(count, 1)).reshape(-1) - now.reshape(-1)
-        before, after = mean_square(gaps), mean_square([gap - shift[:, None] for gap in gaps])
+        held = sorted(self._samples.held)
+        bias = self._moved(theirs, now, layer.shift([sample for sample in samples if sample not in self._samples.held]))
+        before, after = layer.error(held), layer.error(held, (bias - now).reshape(-1), activation)
         if not after < before:
             return LayerResult(node, KEEP, before, before)
-        missing = missing + np.sum([gap.sum(axis=1) for gap in gaps], axis=0, dtype=np.float64)
-        count += sum(gap.shape[1] for gap in gaps)
-        result.biases[ours] = bias = self._moved(theirs, now, missing / count)
-        shift = (bias - now).reshape(-1)
+        result.biases[ours] = bias = self._moved(theirs, now, layer.shift(samples))
+        shift = along((bias - now).reshape(-1), outputs[0].ndim, axis)
         for sample, y in enumerate(outputs):
-            walk.put(pair.quantized_output, sample, y + along(shift, y.ndim, axis))
+            walk.put(pair.quantized_output, sample, y + shift)
         return LayerResult(node, BIAS, before, after)
 
     def _moved(self, name: str, now: NDArray[np.float32], shift: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -132,6 +136,59 @@ class BiasWalk:
         bias = (now + shift.reshape(now.shape)).astype(np.float32)
         grid = self._pairs.grids.get(name)
         return bias if grid is None else grid.covering(bias).rounded(bias)
+
+
+class _Layer:
+    """One layer over all samples: what it gives, and what others are to read of it."""
+
+    def __init__(
+        self, outputs: Sequence[NDArray[np.float32]], wanted: Sequence[NDArray[np.float32]], axis: int
+    ) -> None:
+        self._outputs, self._wanted, self._axis = outputs, wanted, axis
+        self._gaps: list[NDArray[np.float32]] = []
+        self._products: list[NDArray[np.float64]] = []
+        self._squares: list[NDArray[np.float64]] = []
+
+    def fit(self, activation: Activation | None) -> None:
+        """Errors of all samples, and how far a bias moves what is read."""
+        reach = np.float32(max(REACH * float(self._outputs[0].std()), SMALLEST))
+        for y, wanted in zip(self._outputs, self._wanted, strict=True):
+            gap = by_channel(wanted - (y if activation is None else activation(y)), self._axis)
+            slope = np.ones((len(gap), 1), np.float32)
+            if activation is not None:
+                slope = by_channel(activation(y + reach) - activation(y - reach), self._axis) / (2 * reach)
+            self._gaps.append(gap)
+            self._products.append((slope * gap).mean(axis=1, dtype=np.float64))
+            self._squares.append(np.square(slope).mean(axis=1, dtype=np.float64))
+
+    @property
+    def is_finite(self) -> bool:
+        return all(np.isfinite(part).all() for part in (*self._gaps, *self._products, *self._squares))
+
+    def shift(self, samples: Iterable[int]) -> NDArray[np.float64]:
+        """By how much a bias brings these samples nearest."""
+        chosen = list(samples)
+        products, squares = (
+            np.mean([part[sample] for sample in chosen], axis=0) for part in (self._products, self._squares)
+        )
+        found: NDArray[np.float64] = np.divide(
+            products, squares, out=np.zeros_like(products), where=squares > LEAST_SLOPE
+        )
+        return found
+
+    def error(
+        self,
+        samples: Sequence[int],
+        shift: NDArray[np.float32] | None = None,
+        activation: Activation | None = None,
+    ) -> float:
+        """The mean square of what is read of these samples, once the bias has moved by ``shift``."""
+        if shift is None:
+            return mean_square([self._gaps[sample] for sample in samples])
+        if activation is None:
+            return mean_square([self._gaps[sample] - shift[:, None] for sample in samples])
+        moved = along(shift, self._outputs[0].ndim, self._axis)
+        return mean_square([self._wanted[sample] - activation(self._outputs[sample] + moved) for sample in samples])
 
 
 def mean_square(parts: Sequence[NDArray[np.float32]]) -> float:
@@ -143,3 +200,14 @@ def by_channel(y: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     """An output as [channel, position]."""
     moved = np.moveaxis(y, axis, 0)
     return moved.reshape(len(moved), -1)
+
+
+def thinned(y: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    """An output at no more than so many positions that are spread evenly over it."""
+    others = [at for at in range(y.ndim) if at != axis % y.ndim]
+    step = 1
+    while math.prod(-(-y.shape[at] // step) for at in others) > MOST_POSITIONS:
+        step += 2  # odd: what differs from one position to the next is seen whole
+    if step == 1:
+        return y
+    return np.ascontiguousarray(y[tuple(slice(None, None, step if at in others else 1) for at in range(y.ndim))])

@@ -68,14 +68,14 @@ class Walk:
             return
         nodes = [node for node in self._ancestors([tensor]) if id(node) in self._waiting]
         made = [name for node in nodes for name in node.output if name]
-        inside = set(made)
         self._waiting.difference_update(id(node) for node in nodes)
         fed = dict.fromkeys(name for node in nodes for name in self._graph.reads(node) if name in self._cache)
         for node in nodes:
             for name in self._graph.reads(node):
                 self._readers[name] -= 1
         outputs = [name for name in made if self._is_read(name)]
-        session = self._opener(self._piece(nodes, list(fed), outputs, inside))
+        kinds = {name: self._cache.get(name, 0).dtype for name in fed}
+        session = self._opener(piece_of(self._graph, nodes, kinds, outputs))
         for sample in range(self._samples):
             values = session.run(outputs, {name: self._cache.get(name, sample) for name in fed})
             for name, value in zip(outputs, values, strict=True):
@@ -121,23 +121,23 @@ class Walk:
                 stack.extend(self._graph.reads(node))
         return sorted(found.values(), key=lambda node: self._order[id(node)])
 
-    def _piece(self, nodes: list[NodeProto], fed: list[str], outputs: list[str], inside: set[str]) -> ModelProto:
-        piece = ModelProto()
-        whole = self._graph.model
-        piece.ir_version = whole.ir_version
-        piece.opset_import.extend(whole.opset_import)
-        piece.functions.extend(whole.functions)
-        piece.graph.name = "piece"
-        piece.graph.node.extend(nodes)
-        constants = dict.fromkeys(
-            name
-            for node in nodes
-            for name in self._graph.reads(node)
-            if name in self._graph.initializers and name not in fed
-        )
-        piece.graph.initializer.extend(self._graph.initializers[name] for name in constants)
-        for name in fed:
-            kind = helper.np_dtype_to_tensor_dtype(self._cache.get(name, 0).dtype)
-            piece.graph.input.append(helper.make_tensor_value_info(name, kind, None))
-        piece.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
-        return piece
+
+def piece_of(
+    graph: Graph, nodes: Sequence[NodeProto], fed: Mapping[str, np.dtype[Any]], outputs: Sequence[str]
+) -> ModelProto:
+    """A model of some nodes of the graph, with the constants that they read."""
+    piece = ModelProto()
+    whole = graph.model
+    piece.ir_version = whole.ir_version
+    piece.opset_import.extend(whole.opset_import)
+    piece.functions.extend(whole.functions)
+    piece.graph.name = "piece"
+    piece.graph.node.extend(nodes)
+    constants = dict.fromkeys(
+        name for node in nodes for name in graph.reads(node) if name in graph.initializers and name not in fed
+    )
+    piece.graph.initializer.extend(graph.initializers[name] for name in constants)
+    for name, kind in fed.items():
+        piece.graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(kind), None))
+    piece.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
+    return piece

@@ -1,4 +1,4 @@
-"""Biases follow the means of outputs, layer by layer, whatever the operator and wherever its outputs' channels lie."""
+"""Biases bring nearest what others read, layer by layer, whatever the operator, wherever its outputs' channels lie."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_finetune import ONLY_BIAS, FinetuneSettings, Grid, Simulation, finetune
+from ort_vitis_finetune.bias_walk import thinned
 from ort_vitis_plugin.api import Graph
 from ort_vitis_plugin.testing import run_model
 
@@ -122,3 +123,54 @@ def test_what_samples_held_out_confirm_is_the_mean_of_all() -> None:
     mended = changed.to_model()
     gaps = [run_model(mended, feed)["y"] - run_model(model, feed)["y"] for feed in known]
     np.testing.assert_allclose(np.mean(gaps, axis=(0, 1)), 0, atol=1e-5)
+
+
+def with_activation(body: str, bias: list[float]) -> ModelProto:
+    """One product, what stands behind it, and another product."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> one (float[64, 2] x) => (float[64, 2] o) '
+        f"{{ y = Gemm(x, w, b)  {body}  o = MatMul(z, v) }}"
+    )
+    model.graph.initializer.extend(numpy_helper.from_array(np.eye(2, dtype=np.float32), name) for name in "wv")
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(bias), "b"))
+    for number, node in enumerate(model.graph.node):
+        node.name = f"node{number}"
+    return model
+
+
+def found(reference: ModelProto, quantized: ModelProto) -> dict[str, Any]:
+    draw = np.random.default_rng(5)
+    known = [{"x": draw.standard_normal((64, 2)).astype(np.float32)} for _ in range(16)]
+    simulation = Simulation(quantized, {"w": Grid(np.float32(1), np.zeros((), np.int64), -127, 127)})
+    return finetune(reference, simulation, known, opened, FinetuneSettings(candidates=ONLY_BIAS)).biases
+
+
+def test_a_shift_that_the_activation_hides_is_no_ground_to_move() -> None:
+    relu = "z = Relu(y)"
+    biases = found(with_activation(relu, [1.0, -20.0]), with_activation(relu, [1.5, -22.0]))
+    np.testing.assert_allclose(biases["b"], [1.0, -22.0], atol=0.05)
+
+
+def test_a_bias_takes_back_what_a_coarser_activation_costs() -> None:
+    """Outputs of the layers are alike; behind the activation they are not."""
+    silu = with_activation("s = Sigmoid(y)  z = Mul(y, s)", [-1.0, 1.0])
+    hard = with_activation("s = HardSigmoid<alpha = 0.1666667>(y)  z = Mul(y, s)", [-1.0, 1.0])
+    biases = found(silu, hard)
+    mended = Graph(hard)
+    mended.put_initializer(numpy_helper.from_array(biases["b"], "b"))
+
+    def error(other: ModelProto) -> float:
+        draw = np.random.default_rng(6)
+        unseen = [{"x": draw.standard_normal((64, 2)).astype(np.float32)} for _ in range(16)]
+        return float(np.mean([(run_model(other, feed)["o"] - run_model(silu, feed)["o"]) ** 2 for feed in unseen]))
+
+    assert error(mended.to_model()) < 0.8 * error(hard)
+
+
+def test_large_outputs_are_seen_at_positions_that_are_spread_over_them() -> None:
+    y = np.arange(2 * 3 * 200 * 90, dtype=np.float32).reshape(2, 3, 200, 90)
+    seen = thinned(y, 1)
+    assert seen.shape[1] == 3
+    assert 1000 < seen[:, 0].size <= 4096
+    assert {0, 1} == set(np.unique(seen[0, 0] % 2))
+    np.testing.assert_array_equal(thinned(y[:, :, :8, :8], 1), y[:, :, :8, :8])
