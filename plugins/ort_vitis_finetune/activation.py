@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .simulation import DEQUANTIZERS, QUANTIZERS
 from .walk import piece_of
 
 if TYPE_CHECKING:
@@ -27,17 +28,16 @@ ELEMENTWISE = frozenset(
 )
 # At the end these hide what they are given where they saturate, as a Softmax does.
 BOUNDED = frozenset({"HardSigmoid", "Sigmoid", "Softsign", "Tanh"})
-QUANTIZERS = frozenset({"DequantizeLinear", "QuantizeLinear"})
 
 
 class Activation:
-    """From a layer's output in the quantized network to what others read."""
+    """From a layer's output in the quantized network to what others read; ``read`` is that in the float network."""
 
-    def __init__(self, session: Session, given: str, read: str) -> None:
-        self._session, self._given, self.read = session, given, read
+    def __init__(self, session: Session, given: str, made: str, read: str) -> None:
+        self._session, self._given, self._made, self.read = session, given, made, read
 
     def __call__(self, y: NDArray[np.float32]) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self._session.run([self.read], {self._given: y})[0]
+        found: NDArray[np.float32] = self._session.run([self._made], {self._given: y})[0]
         return found
 
 
@@ -57,27 +57,52 @@ def read_of(graph: Graph, tensor: str) -> str:
 
 
 def activation_of(graph: Graph, given: str, read: str, axis: int, opener: Opener) -> Activation | None:
-    """How the quantized network gets from one tensor to another; None where not from that alone, or by constants that
-    differ from position to position. ``axis`` is where its channels lie, from the end: below 0."""
-    found: dict[int, NodeProto] = {}
+    """How the quantized network gets from one tensor to another, rounded if that is; None where not from that alone, or
+    by constants that differ from position to position. ``axis`` is where its channels lie, from the end: below 0.
+
+    The rounding may be all of it: it clamps as well as a Relu does.
+    """
+    made = _rounded(graph, read)
+    nodes = _between(graph, given, made)
+    if not nodes:
+        return None
+    for node in nodes:
+        constants = [graph.initializers[name].dims for name in node.input if name in graph.initializers]
+        rounds = node.op_type in QUANTIZERS or node.op_type in DEQUANTIZERS
+        if not rounds and not all(_fits_channels(list(dims), axis) for dims in constants):
+            return None
+    piece = piece_of(graph, nodes, {given: np.dtype(np.float32)}, [made])
+    return Activation(opener(piece), given, made, read)
+
+
+def _rounded(graph: Graph, tensor: str) -> str:
+    """What a pair behind the tensor gives, if all read that."""
+    quantizer = graph.sole_consumer(tensor)
+    if quantizer is None or quantizer.op_type not in QUANTIZERS:
+        return tensor
+    readers = graph.consumers(quantizer.output[0])
+    return readers[0].output[0] if readers and readers[0].op_type in DEQUANTIZERS else tensor
+
+
+def _between(graph: Graph, given: str, read: str) -> list[NodeProto] | None:
+    """The nodes from one tensor to another, in order; None where others are needed too."""
+    found: list[NodeProto] = []
+    made = {given}
     stack = [read]
     while stack:
         tensor = stack.pop()
-        if tensor == given or graph.is_constant(tensor):
+        if tensor in made or graph.is_constant(tensor):
             continue
         node = graph.producer(tensor)
         if node is None:
             return None
-        if id(node) not in found:
-            found[id(node)] = node
-            stack.extend(name for name in node.input if name)
-    nodes = [node for node in graph.sorted() if id(node) in found]
-    for node in nodes:
-        constants = [graph.initializers[name].dims for name in node.input if name in graph.initializers]
-        if node.op_type not in QUANTIZERS and not all(_fits_channels(list(dims), axis) for dims in constants):
-            return None
-    piece = piece_of(graph, nodes, {given: np.dtype(np.float32)}, [read])
-    return Activation(opener(piece), given, read)
+        missing = [name for name in node.input if name and name not in made and not graph.is_constant(name)]
+        if missing:
+            stack.extend((tensor, *missing))
+        else:
+            found.append(node)
+            made.update(node.output)
+    return found
 
 
 def _is_elementwise(graph: Graph, node: NodeProto, inside: set[str]) -> bool:

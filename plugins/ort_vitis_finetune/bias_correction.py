@@ -1,8 +1,8 @@
 """Rounding shifts the mean of what layers give; biases take the shift back, layer by layer.
 
-With all layers before it corrected already, and means over samples:
+With all layers before it corrected already, and errors counted behind the activation (``bias_walk``):
 
-    b' = b + E[W x_f] - E[Q x_q]        x_f: input in the float network, x_q: in the quantized one
+    b' = b + E[W x_f] - E[Q x_q]        x_f: input in the float network, x_q: in the quantized one; no activation behind
 """
 # SPDX-License-Identifier: MIT
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Of a large output every third, fifth ... position along each axis: so many tell its errors.
 MOST_POSITIONS = 4096
 # Slopes of activations are measured over so much of the standard deviation of what they are given, to both sides.
-REACH = 0.125
+REACH = 0.25
 SMALLEST = 1e-6
 # A channel that the activation passes on with less than this mean square of slopes is not moved.
 LEAST_SLOPE = 1e-3
@@ -146,6 +146,7 @@ class _Layer:
     ) -> None:
         self._outputs, self._wanted, self._axis = outputs, wanted, axis
         self._gaps: list[NDArray[np.float32]] = []
+        # Sums over positions, of which samples may have more or fewer.
         self._products: list[NDArray[np.float64]] = []
         self._squares: list[NDArray[np.float64]] = []
 
@@ -154,12 +155,12 @@ class _Layer:
         reach = np.float32(max(REACH * float(self._outputs[0].std()), SMALLEST))
         for y, wanted in zip(self._outputs, self._wanted, strict=True):
             gap = by_channel(wanted - (y if activation is None else activation(y)), self._axis)
-            slope = np.ones((len(gap), 1), np.float32)
+            slope = np.ones_like(gap)
             if activation is not None:
                 slope = by_channel(activation(y + reach) - activation(y - reach), self._axis) / (2 * reach)
             self._gaps.append(gap)
-            self._products.append((slope * gap).mean(axis=1, dtype=np.float64))
-            self._squares.append(np.square(slope).mean(axis=1, dtype=np.float64))
+            self._products.append((slope * gap).sum(axis=1, dtype=np.float64))
+            self._squares.append(np.square(slope).sum(axis=1, dtype=np.float64))
 
     @property
     def is_finite(self) -> bool:
@@ -168,12 +169,9 @@ class _Layer:
     def shift(self, samples: Iterable[int]) -> NDArray[np.float64]:
         """By how much a bias brings these samples nearest."""
         chosen = list(samples)
-        products, squares = (
-            np.mean([part[sample] for sample in chosen], axis=0) for part in (self._products, self._squares)
-        )
-        found: NDArray[np.float64] = np.divide(
-            products, squares, out=np.zeros_like(products), where=squares > LEAST_SLOPE
-        )
+        products, squares = (np.sum([part[k] for k in chosen], axis=0) for part in (self._products, self._squares))
+        moves = squares > LEAST_SLOPE * max(sum(self._gaps[k].shape[1] for k in chosen), 1)
+        found: NDArray[np.float64] = np.divide(products, squares, out=np.zeros_like(products), where=moves)
         return found
 
     def error(
@@ -186,7 +184,7 @@ class _Layer:
         if shift is None:
             return mean_square([self._gaps[sample] for sample in samples])
         if activation is None:
-            return mean_square([self._gaps[sample] - shift[:, None] for sample in samples])
+            return mean_square([self._gaps[sample] - shift.reshape(-1, 1) for sample in samples])
         moved = along(shift, self._outputs[0].ndim, self._axis)
         return mean_square([self._wanted[sample] - activation(self._outputs[sample] + moved) for sample in samples])
 

@@ -67,3 +67,21 @@ def test_constants_may_differ_from_channel_to_channel_alone(shape: tuple[int, ..
 
 def test_what_is_computed_of_others_too_is_no_activation() -> None:
     assert activation_of(Graph(network("z = Add(y, x)  o = MatMul(z, w)")), "y", "z", -1, opened) is None
+
+
+PAIR = "q = QuantizeLinear(y, step, zero)  d = DequantizeLinear(q, step, zero)  o = MatMul(d, w)"
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+def test_a_pair_may_clamp_in_place_of_a_relu(readers: int) -> None:
+    """The Relu is gone: what it gave is what the layer gives, and rounding keeps it above 0."""
+    more = "  e = DequantizeLinear(q, step, zero)  n = Neg(e)" if readers == 2 else ""
+    constants = {"w": np.eye(4, dtype=np.float32), "step": np.float32(0.5), "zero": np.uint8(0)}
+    model = graph(f"t (float[2, 4] x) => (float[2, 4] o) {{ y = MatMul(x, w)  {PAIR}{more} }}", constants=constants)
+    activation = activation_of(Graph(model), "y", "y", -1, opened)
+    assert activation is not None
+    np.testing.assert_array_equal(activation(np.float32([[-3.0, 0.2, 1.0, 1.3]])), np.float32([[0.0, 0.0, 1.0, 1.5]]))
+
+
+def test_where_nothing_lies_between_there_is_no_activation() -> None:
+    assert activation_of(Graph(network("o = MatMul(y, w)")), "y", "y", -1, opened) is None

@@ -148,7 +148,8 @@ def found(reference: ModelProto, quantized: ModelProto) -> dict[str, Any]:
 def test_a_shift_that_the_activation_hides_is_no_ground_to_move() -> None:
     relu = "z = Relu(y)"
     biases = found(with_activation(relu, [1.0, -20.0]), with_activation(relu, [1.5, -22.0]))
-    np.testing.assert_allclose(biases["b"], [1.0, -22.0], atol=0.05)
+    assert biases["b"][1] == -22.0
+    assert biases["b"][0] == pytest.approx(1.0, abs=0.15)
 
 
 def test_a_bias_takes_back_what_a_coarser_activation_costs() -> None:
