@@ -57,12 +57,12 @@ def read_of(graph: Graph, tensor: str) -> str:
 
 
 def activation_of(graph: Graph, given: str, read: str, axis: int, opener: Opener) -> Activation | None:
-    """How the quantized network gets from one tensor to another, rounded if that is; None where not from that alone, or
-    by constants that differ from position to position. ``axis`` is where its channels lie, from the end: below 0.
+    """How the quantized network gets from one tensor to another; None where not from that alone, or by constants that
+    differ from position to position. ``axis`` is where its channels lie, from the end: below 0.
 
-    The rounding may be all of it: it clamps as well as a Relu does.
+    Where it is gone, the rounding behind it clamps in its place; else that would only blur slopes.
     """
-    made = _rounded(graph, read)
+    made = read if read != given else _rounded(graph, read)
     nodes = _between(graph, given, made)
     if not nodes:
         return None

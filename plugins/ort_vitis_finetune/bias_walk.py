@@ -164,14 +164,14 @@ class _Layer:
 
     @property
     def is_finite(self) -> bool:
-        return all(np.isfinite(part).all() for part in (*self._gaps, *self._products, *self._squares))
+        return all(np.isfinite(gap).all() for gap in self._gaps) and bool(np.isfinite(self._squares).all())
 
     def shift(self, samples: Iterable[int]) -> NDArray[np.float64]:
         """By how much a bias brings these samples nearest."""
         chosen = list(samples)
         products, squares = (np.sum([part[k] for k in chosen], axis=0) for part in (self._products, self._squares))
         moves = squares > LEAST_SLOPE * max(sum(self._gaps[k].shape[1] for k in chosen), 1)
-        found: NDArray[np.float64] = np.divide(products, squares, out=np.zeros_like(products), where=moves)
+        found: NDArray[np.float64] = np.where(moves, products / np.where(moves, squares, 1), 0)
         return found
 
     def error(
