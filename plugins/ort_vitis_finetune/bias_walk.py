@@ -1,5 +1,4 @@
-"""A bias brings what others read of its layer nearest to float: the quantized layer's input is what the layers before
-have made of it.
+"""A bias brings what others read of its layer nearest to float, once the layers before have theirs.
 
     least squares    E |z_f - a(y_q + b)|^2        y: outputs of the layer; z, a(y): behind its activation
     one step         b = E[a' (z_f - a(y_q))] / E[a'^2]        without activation E[y_f] - E[y_q]
