@@ -1,12 +1,19 @@
-"""Where types need no calibration, samples held out tell whether the equalization that a preset asks for loses."""
+"""Samples held out tell whether the equalization of a preset, or of IncludeCLE="auto", gains or loses.
+
+Both ways are prepared, calibrated with a few samples, planned and written before the call goes on with one of them.
+Where both are noise, weights follow the energy of their inputs as the recipe would let them: what is noise by the
+method alone says little of the two.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..calibration.statistics import Statistics
+from ..data_readers import Samples
+from ..data_readers.spread import picked, spread
 from ..errors import ModelError
 from ..graph import Graph
 from ..planning.marker import Marker
@@ -14,33 +21,80 @@ from ..request.call import Call
 from . import subgraphs
 from .corrections import FEWEST, real_samples
 from .held_out import held_out
-from .stages import make_plan, normalize, prepare, simulate
-from .written_plan import written
+from .range_file import range_file
+from .recipe import NOISE, is_clearly_better
+from .stages import calibrate, make_plan, normalize, prepare, simulate
+from .written_plan import carry_over, written
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from ..data_readers import Feed
     from ..measure.network_error import NetworkError
     from .held_out import HeldOut
 
-OPTION, STEP = "IncludeCLE", "CrossLayerEqualization"
+OPTION, STEP, AUTO = "IncludeCLE", "CrossLayerEqualization", "auto"
+# Samples that calibrate a trial: on the zoo 4 of them rank the two ways as all do, wherever these differ clearly.
+FEW = 4
 JUDGED = (
     "Recipe: cross-layer equalization is {choice}: over {samples} samples held out the error of the outputs is {now} "
-    "with it and {before} without"
+    "with it and {before} without{calibrated}"
 )
+CALIBRATED = ", both calibrated with {samples} others"
 
 
-class Prepared(NamedTuple):
-    """The float graph that a call of its own has prepared."""
+class Trial:
+    """One way to prepare the model, and to quantize it after a few samples; the call knows nothing of it."""
 
-    call: Call
-    graph: Graph
+    def __init__(self, call: Call, original: ModelProto) -> None:
+        self.call = Call(call.settings, call.ledger.next_answer(call.settings))
+        self.graph = prepare(self.call, normalize(self.call, original))
+        inputs = {value.name for value in self.graph.write_back().graph.input}
+        self.call.samples.constants = self.call.samples.overridable - inputs
+        self._statistics = Statistics()
+
+    @property
+    def is_equalized(self) -> bool:
+        """Whether equalization found something to do."""
+        return bool(self.call.report.transforms.get(STEP))
+
+    def calibrate(self, feeds: list[Feed], original: ModelProto) -> None:
+        """Find ranges by these samples, and let the graph compute what the device does."""
+        if feeds:
+            self.call.ledger.samples = Samples(feeds, original)
+            self._statistics = calibrate(self.call, self.graph)
+        self.graph = simulate(self.call, self.graph)
+
+    def error(self, judge: HeldOut) -> NetworkError | None:
+        """How far the quantized model is from float; None where onnxruntime does not run it.
+
+        Where that is noise, weights follow the energy of their inputs if the recipe would let them.
+        """
+        call, statistics = self.call, self._statistics
+        if call.method.chooses_weights or call.call.weight_range == "energy":
+            return self._error(judge, statistics)
+        found = self._error(judge, replace(statistics, energies={}))
+        if found is None or found.mean < NOISE or not statistics.energies:
+            return found
+        energy = self._error(judge, statistics)
+        return energy if energy is not None and is_clearly_better(energy, found) else found
+
+    def _error(self, judge: HeldOut, statistics: Statistics) -> NetworkError | None:
+        call = self.call
+        call.ledger.statistics = statistics
+        graph = carry_over(self.graph, Graph(self.graph.write_back()))
+        marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
+        try:
+            return judge.error_of(written(make_plan(call, marker, statistics), call))
+        except ModelError:
+            return None
 
 
 def judged_equalization(call: Call, original: ModelProto) -> Call:
-    """The call, or one without the equalization of its preset where samples held out are nearer to float so.
+    """The call with equalization or without: a preset's stays unless samples held out are nearer to float without it,
+    and "auto" is on where they are nearer to float with it.
 
-    What the caller asks for is done. Where ranges must be calibrated nothing is tried, for that would double the time.
+    What the caller asks for is done, and where ranges are stored for later calls nothing is tried.
     """
     if not _is_to_judge(call):
         return call
@@ -53,51 +107,55 @@ def _judged(call: Call, original: ModelProto) -> Call:
     known = len(call.samples) or sum(1 for _ in call.samples.again())
     if known < FEWEST:
         return call
-    equalized = _trial(call, original)
-    if not equalized.call.report.transforms.get(STEP):
-        return call
-    asked = call.settings.asked or call.settings
-    settings = replace(call.settings, options=call.settings.options.changed({OPTION: False}), asked=asked)
-    plain = _trial(Call(settings, call.ledger), original)
+    on, off = _with(call, equalized=True), _with(call, equalized=False)
+    equalized = Trial(on, original)
+    if not equalized.is_equalized:
+        return on
+    plain = Trial(off, original)
     judge = held_out(plain.call, plain.graph, known)
     if judge is None:
         return call
-    now, before = _error(judge, equalized), _error(judge, plain)
-    loses = before is not None and (now is None or before.is_better_than(now))
-    text = JUDGED.format(
-        choice="left" if loses else "taken", samples=len(judge), now=_shown(now), before=_shown(before)
+    feeds = _others(call, judge, known) if call.settings.needs_data else []
+    for trial in (plain, equalized):
+        trial.calibrate(feeds, original)
+    now, before = equalized.error(judge), plain.error(judge)
+    taken = _is_taken(call, now, before)
+    calibrated = CALIBRATED.format(samples=len(feeds)) if feeds else ""
+    choice = "taken" if taken else "left"
+    call.note(
+        JUDGED.format(
+            choice=choice, samples=len(judge), now=_shown(now), before=_shown(before), calibrated=calibrated
+        )
     )
-    call.note(text)
     call.ledger.judge = judge
-    return Call(settings, call.ledger) if loses else call
+    return on if taken else off
 
 
 def _is_to_judge(call: Call) -> bool:
     settings = call.settings
-    if not settings.call.include_cle or OPTION not in settings.request.by_preset or settings.call.recipe != "auto":
+    if settings.call.include_cle != AUTO and not (settings.call.include_cle and OPTION in settings.request.by_preset):
         return False
-    return not settings.needs_data and real_samples(call) and not call.samples.is_read_once
+    if settings.call.recipe != "auto" or not real_samples(call) or call.samples.is_read_once:
+        return False
+    kept = settings.call.calibration_cache is not None or range_file(settings) is not None
+    return not (settings.needs_data and (kept or settings.request.calibration is not None))
 
 
-def _trial(call: Call, original: ModelProto) -> Prepared:
-    """The model as a call prepares it, of which that call knows nothing."""
-    trial = Call(call.settings, call.ledger.next_answer(call.settings))
-    graph = prepare(trial, normalize(trial, original))
-    trial.samples.constants = trial.samples.overridable - {value.name for value in graph.write_back().graph.input}
-    return Prepared(trial, graph)
+def _with(call: Call, *, equalized: bool) -> Call:
+    asked = call.settings.asked or call.settings
+    options = call.settings.options.changed({OPTION: equalized})
+    return Call(replace(call.settings, options=options, asked=asked), call.ledger)
 
 
-def _error(judge: HeldOut, trial: Prepared) -> NetworkError | None:
-    """How far a trial's model is from float once it is quantized; None where onnxruntime does not run it."""
-    call = trial.call
-    call.ledger.statistics = statistics = Statistics()
-    graph = simulate(call, trial.graph)
-    marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
-    model = written(make_plan(call, marker, statistics), call)
-    try:
-        return judge.error_of(model)
-    except ModelError:
-        return None
+def _others(call: Call, judge: HeldOut, known: int) -> list[Feed]:
+    """A few samples that do not judge."""
+    return picked(call.samples.again(), spread(known, min(FEW, known - len(judge)), judge.numbers))
+
+
+def _is_taken(call: Call, now: NetworkError | None, before: NetworkError | None) -> bool:
+    if now is None or before is None:
+        return now is not None
+    return now.is_better_than(before) if call.call.include_cle == AUTO else not before.is_better_than(now)
 
 
 def _shown(error: NetworkError | None) -> str:
