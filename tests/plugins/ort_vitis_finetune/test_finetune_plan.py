@@ -11,6 +11,7 @@ import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import QuantType
 
+from ort_vitis_finetune.finetuned import Finetuned
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
 from ort_vitis_plugin.cli.main import main
 from ort_vitis_plugin.errors import CalibrationError, OptionError, UnsupportedError
@@ -197,3 +198,18 @@ def test_a_weight_moves_to_a_finer_position_where_others_can_take_its_excess(gra
     assert other == one / 2
     assert not tuned.report.violations
     assert any("1 with weights at another position" in note for note in tuned.report.notes)
+
+
+def test_where_nothing_is_confirmed_the_file_is_that_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ort_vitis_finetune.finetune_plan.finetuned_plan", lambda *_, **__: Finetuned())
+    model = convolution(1)
+    recipe, tuned = (
+        quantize_static(model, None, samples(model), **with_options(NPU_CNN, FastFinetune=asked))
+        for asked in (None, True)
+    )
+    assert recipe.report.transforms["BiasCorrection"] == 1
+    stored = [
+        {tensor.name: numpy_helper.to_array(tensor).tobytes() for tensor in each.model.graph.initializer}
+        for each in (recipe, tuned)
+    ]
+    assert stored[0] == stored[1]
