@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from .held_out import HeldOut
 
 OPTION, STEP, AUTO = "IncludeCLE", "CrossLayerEqualization", "auto"
-# Samples that calibrate a trial: on the zoo 4 of them rank the two ways as all do wherever these differ clearly. Beside
-# fine-tuning more are no matter.
-FEW, MORE = 4, 32
+# Samples that calibrate a trial, and that judge it: on the zoo so few rank the two ways as all do wherever these differ
+# clearly, and cost less than the rest of the recipe. Beside fine-tuning more are no matter.
+FEW, JUDGES = 4, 8
+MORE = 32
 # Fine-tuning starts better from equalized weights than its start tells: three mtcnn lost up to .014 without them,
 # though one had half the error. So equalization is left for a tenth, or where it leaves noise for a half.
 TENTH = 0.1
@@ -65,6 +66,11 @@ class Trial:
         """Whether equalization found something to do."""
         return bool(self.call.report.transforms.get(STEP))
 
+    @property
+    def has_energies(self) -> bool:
+        """Whether weights may follow the energy of their inputs, and do not yet."""
+        return bool(self._statistics.energies) and self.call.call.weight_range is None
+
     def calibrate(self, feeds: list[Feed], original: ModelProto) -> None:
         """Find ranges by these samples, and let the graph compute what the device does."""
         if feeds:
@@ -72,22 +78,12 @@ class Trial:
             self._statistics = calibrate(self.call, self.graph)
         self.graph = simulate(self.call, self.graph)
 
-    def error(self, judge: HeldOut) -> NetworkError | None:
-        """How far the quantized model is from float; None where onnxruntime does not run it.
-
-        Where that is noise, weights follow the energy of their inputs if the recipe would let them.
-        """
+    def error(self, judge: HeldOut, *, by_energy: bool = False) -> NetworkError | None:
+        """How far the quantized model is from float, with weights by the energy of their inputs or by the method alone;
+        None where onnxruntime does not run it."""
         call, statistics = self.call, self._statistics
-        if call.method.chooses_weights or call.call.weight_range == "energy":
-            return self._error(judge, statistics)
-        found = self._error(judge, replace(statistics, energies={}))
-        if found is None or found.mean < NOISE or not statistics.energies:
-            return found
-        energy = self._error(judge, statistics)
-        return energy if energy is not None and is_clearly_better(energy, found) else found
-
-    def _error(self, judge: HeldOut, statistics: Statistics) -> NetworkError | None:
-        call = self.call
+        if not (by_energy or call.method.chooses_weights or call.call.weight_range == "energy"):
+            statistics = replace(statistics, energies={})
         call.ledger.statistics = statistics
         graph = carry_over(self.graph, Graph(self.graph.write_back()))
         marker = (call.format.marker or Marker)(graph, subgraphs.call_for(call, graph))
@@ -125,14 +121,24 @@ def _judged(call: Call, original: ModelProto) -> Call:
     feeds = _others(call, judge, known) if call.settings.needs_data else []
     for trial in (plain, equalized):
         trial.calibrate(feeds, original)
-    now, before = equalized.error(judge), plain.error(judge)
+    judges = judge if _is_finetuned(call) or not feeds else judge.few(JUDGES)
+    now, before = equalized.error(judges), plain.error(judges)
     taken, rule = _verdict(call, now, before)
+    if now is not None and before is not None and taken and now.mean >= NOISE and equalized.has_energies:
+        now, before = (_as_decided(trial, judges, error) for trial, error in ((equalized, now), (plain, before)))
+        taken, rule = _verdict(call, now, before)
     calibrated = CALIBRATED.format(samples=len(feeds)) if feeds else ""
     errors = {"now": _shown(now), "before": _shown(before)}
     choice = "taken" if taken else "left"
-    call.note(JUDGED.format(choice=choice, samples=len(judge), calibrated=calibrated, rule=rule, **errors))
+    call.note(JUDGED.format(choice=choice, samples=len(judges), calibrated=calibrated, rule=rule, **errors))
     call.ledger.judge = judge
     return on if taken else off
+
+
+def _as_decided(trial: Trial, judge: HeldOut, error: NetworkError) -> NetworkError:
+    """The error once the recipe has decided on weights by the energy of their inputs."""
+    energy = trial.error(judge, by_energy=True)
+    return energy if energy is not None and is_clearly_better(energy, error) else error
 
 
 def _is_to_judge(call: Call) -> bool:
