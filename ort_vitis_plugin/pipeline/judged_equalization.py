@@ -123,10 +123,10 @@ def _judged(call: Call, original: ModelProto) -> Call:
         trial.calibrate(feeds, original)
     judges = judge if _is_finetuned(call) or not feeds else judge.few(JUDGES)
     now, before = equalized.error(judges), plain.error(judges)
-    taken, rule = _verdict(call, now, before)
+    taken, rule = verdict(call, now, before)
     if now is not None and before is not None and taken and now.mean >= NOISE and equalized.has_energies:
         now, before = (_as_decided(trial, judges, error) for trial, error in ((equalized, now), (plain, before)))
-        taken, rule = _verdict(call, now, before)
+        taken, rule = verdict(call, now, before)
     calibrated = CALIBRATED.format(samples=len(feeds)) if feeds else ""
     errors = {"now": _shown(now), "before": _shown(before)}
     choice = "taken" if taken else "left"
@@ -170,7 +170,7 @@ def _is_finetuned(call: Call) -> bool:
     return any(settings.enabled(each) and not each.in_recipe for each in corrections)
 
 
-def _verdict(call: Call, now: NetworkError | None, before: NetworkError | None) -> tuple[bool, str]:
+def verdict(call: Call, now: NetworkError | None, before: NetworkError | None) -> tuple[bool, str]:
     """Whether equalization is taken, and by which rule."""
     if call.call.include_cle == AUTO:
         gains = now is not None and (before is None or now.is_better_than(before))

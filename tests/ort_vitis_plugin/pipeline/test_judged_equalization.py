@@ -13,8 +13,10 @@ from onnx import numpy_helper
 
 from ort_vitis_plugin import PowerOfTwoMethod, calibrate, quantize_static
 from ort_vitis_plugin.api import hookimpl
+from ort_vitis_plugin.measure.network_error import NetworkError
+from ort_vitis_plugin.pipeline.judged_equalization import verdict
 from ort_vitis_plugin.plugin.manager import new_manager
-from ort_vitis_plugin.testing import graph
+from ort_vitis_plugin.testing import graph, plain_context
 from tests.models.pooled_classifier import constants, pooled_classifier
 
 RNG = np.random.default_rng(3)
@@ -37,6 +39,15 @@ def misleading() -> onnx.ModelProto:
     """Channels of like size, but for weights that meet the silent input: equal in these, the others differ."""
     w = CONSTANTS["w"].copy()
     w[:, 0] *= 1000 * FACTORS[:, None, None]
+    return pooled_classifier({**CONSTANTS, "w": w})
+
+
+def drowned() -> onnx.ModelProto:
+    """Weights that meet the silent input are all that the method alone sees: either way what it gives is noise."""
+    w = CONSTANTS["w"].copy()
+    places = np.arange(-8, 8, dtype=np.float32)
+    w[:, 0] *= np.float32(1e4) * np.float32(2.0) ** (places / 5)[:, None, None]
+    w[:, 1:] *= np.float32(2.0) ** (-(places + 1) / 12)[:, None, None, None]
     return pooled_classifier({**CONSTANTS, "w": w})
 
 
@@ -71,6 +82,22 @@ def test_what_loses_is_left(preset: str) -> None:
     equalized, notes = answered(misleading(), preset)
     assert not equalized
     assert "is left: over 4 samples" in notes[0]
+
+
+def test_fine_tuning_begins_with_equalization_unless_far_more_is_lost() -> None:
+    errors = [NetworkError(np.full((8, 1), error), np.ones(8)) for error in (0.01, 0.006, 0.0006, 0.5, 0.3, 0.2)]
+    lost, near, tenth, noise, less, half = errors
+    found = [
+        verdict(plain_context(Preset=preset), now, before)[0]
+        for preset in ("BFP16", "XINT8_BEST")
+        for now, before in ((lost, near), (lost, tenth), (noise, less), (noise, half), (near, lost))
+    ]
+    assert found == [False, False, False, False, True, True, False, True, False, True]
+
+
+@pytest.mark.parametrize(("weight_range", "equalized"), [(None, False), ("method", True)])
+def test_noise_is_judged_as_the_recipe_will_leave_it(weight_range: str | None, equalized: bool) -> None:
+    assert answered(drowned(), "XINT8", samples=[*SAMPLES, *SAMPLES], WeightRange=weight_range)[0] == equalized
 
 
 @pytest.mark.parametrize("forced", [True, False])
