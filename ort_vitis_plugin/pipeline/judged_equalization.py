@@ -113,9 +113,9 @@ def _judged(call: Call, original: ModelProto) -> Call:
     on, off = _with(call, equalized=True), _with(call, equalized=False)
     equalized = Trial(on, original)
     if not equalized.is_equalized:
-        return on
+        return off if call.call.include_cle == AUTO else on
     plain = Trial(off, original)
-    judge = held_out(plain.call, plain.graph, known)
+    judge = held_out(call, plain.graph, known)
     if judge is None:
         return call
     feeds = _others(call, judge, known) if call.settings.needs_data else []
@@ -131,7 +131,6 @@ def _judged(call: Call, original: ModelProto) -> Call:
     errors = {"now": _shown(now), "before": _shown(before)}
     choice = "taken" if taken else "left"
     call.note(JUDGED.format(choice=choice, samples=len(judges), calibrated=calibrated, rule=rule, **errors))
-    call.ledger.judge = judge
     return on if taken else off
 
 
@@ -172,14 +171,14 @@ def _is_finetuned(call: Call) -> bool:
 
 def verdict(call: Call, now: NetworkError | None, before: NetworkError | None) -> tuple[bool, str]:
     """Whether equalization is taken, and by which rule."""
-    if call.call.include_cle == AUTO:
-        gains = now is not None and (before is None or now.is_better_than(before))
-        return gains, HAS_TO_GAIN
-    finetuned = _is_finetuned(call)
-    rule = HAS_TO_LOSE_MOST if finetuned else HAS_TO_LOSE
+    if _is_finetuned(call):
+        rule, most = HAS_TO_LOSE_MOST, HALF if now is not None and now.mean >= NOISE else TENTH
+    elif call.call.include_cle == AUTO:
+        return now is not None and (before is None or now.is_better_than(before)), HAS_TO_GAIN
+    else:
+        rule, most = HAS_TO_LOSE, 1.0
     if now is None or before is None:
         return now is not None or before is None, rule
-    most = (HALF if now.mean >= NOISE else TENTH) if finetuned else 1.0
     return not (before.is_better_than(now) and before.mean < most * now.mean), rule
 
 

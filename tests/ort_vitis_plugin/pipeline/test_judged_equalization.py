@@ -88,11 +88,12 @@ def test_fine_tuning_begins_with_equalization_unless_far_more_is_lost() -> None:
     errors = [NetworkError(np.full((8, 1), error), np.ones(8)) for error in (0.01, 0.006, 0.0006, 0.5, 0.3, 0.2)]
     lost, near, tenth, noise, less, half = errors
     found = [
-        verdict(plain_context(Preset=preset), now, before)[0]
-        for preset in ("BFP16", "XINT8_BEST")
+        verdict(plain_context(**options), now, before)[0]
+        for options in ({"Preset": "BFP16"}, {"Preset": "XINT8_BEST"}, {"Preset": "XINT8", "FastFinetune": True})
         for now, before in ((lost, near), (lost, tenth), (noise, less), (noise, half), (near, lost))
     ]
-    assert found == [False, False, False, False, True, True, False, True, False, True]
+    finetuned = [True, False, True, False, True]
+    assert found == [False, False, False, False, True, *finetuned, *finetuned]
 
 
 @pytest.mark.parametrize(("weight_range", "equalized"), [(None, False), ("method", True)])
@@ -127,10 +128,27 @@ def test_the_file_is_that_of_a_call_that_says_so(preset: str, model: Any) -> Non
     assert [n.op_type for n in models[0].graph.node] == [n.op_type for n in models[1].graph.node]
 
 
+class Once:
+    """A reader that says only when asked that it cannot start again."""
+
+    def __init__(self) -> None:
+        self._left = iter(SAMPLES)
+
+    def __len__(self) -> int:
+        return len(SAMPLES)
+
+    def rewind(self) -> None:
+        raise NotImplementedError
+
+    def get_next(self) -> Any:
+        return next(self._left, None)
+
+
 UNJUDGED: dict[str, Callable[[], dict[str, Any]]] = {
     "plain": lambda: {"Recipe": "plain"},
     "too few samples": lambda: {"samples": SAMPLES[:4]},
     "samples read once": lambda: {"samples": iter(SAMPLES)},
+    "a rewind that refuses": lambda: {"samples": Once()},
 }
 
 
