@@ -94,30 +94,32 @@ class Trial:
 
 
 def judged_equalization(call: Call, original: ModelProto) -> Call:
-    """The call with equalization or without: a preset's stays unless samples held out are nearer to float without it,
-    and "auto" is on where they are nearer to float with it.
+    """The call with equalization or without: "auto" is on where samples held out are nearer to float with it, and a
+    preset's stays unless they are nearer to float without it.
 
-    What the caller asks for is done, and where ranges are stored for later calls nothing is tried.
+    What the caller asks for is done. Where nothing can be judged, or ranges are stored for later calls, "auto" is off
+    and a preset's stays.
     """
-    if not _is_to_judge(call):
-        return call
-    chosen = _judged(call, original)
-    call.samples.rewind()
-    return chosen
+    if _is_to_judge(call):
+        chosen = _judged(call, original)
+        call.samples.rewind()
+        if chosen is not None:
+            return chosen
+    return _with(call, equalized=False) if call.call.include_cle == AUTO else call
 
 
-def _judged(call: Call, original: ModelProto) -> Call:
+def _judged(call: Call, original: ModelProto) -> Call | None:
     known = len(call.samples) or sum(1 for _ in call.samples.again())
     if known < FEWEST:
-        return call
+        return None
     on, off = _with(call, equalized=True), _with(call, equalized=False)
     equalized = Trial(on, original)
     if not equalized.is_equalized:
-        return off if call.call.include_cle == AUTO else on
+        return None
     plain = Trial(off, original)
     judge = held_out(call, plain.graph, known)
     if judge is None:
-        return call
+        return None
     feeds = _others(call, judge, known) if call.settings.needs_data else []
     for trial in (plain, equalized):
         trial.calibrate(feeds, original)
@@ -151,9 +153,8 @@ def _is_to_judge(call: Call) -> bool:
 
 
 def _with(call: Call, *, equalized: bool) -> Call:
-    asked = call.settings.asked or call.settings
     options = call.settings.options.changed({OPTION: equalized})
-    return Call(replace(call.settings, options=options, asked=asked), call.ledger)
+    return Call(replace(call.settings, options=options), call.ledger)
 
 
 def _others(call: Call, judge: HeldOut, known: int) -> list[Feed]:

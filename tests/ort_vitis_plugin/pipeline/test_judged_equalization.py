@@ -13,6 +13,7 @@ from onnx import numpy_helper
 
 from ort_vitis_plugin import PowerOfTwoMethod, calibrate, quantize_static
 from ort_vitis_plugin.api import hookimpl
+from ort_vitis_plugin.emission.provenance import recorded
 from ort_vitis_plugin.measure.network_error import NetworkError
 from ort_vitis_plugin.pipeline.judged_equalization import verdict
 from ort_vitis_plugin.plugin.manager import new_manager
@@ -190,3 +191,11 @@ def test_trials_run_a_few_samples() -> None:
         seen.clear()
         answered(model, "XINT8", samples=[*SAMPLES, *SAMPLES], plugins=manager)
         assert seen == counts
+
+
+def test_the_file_says_what_was_decided() -> None:
+    found = [
+        recorded(quantize_static(model, None, SAMPLES, extra_options={"Preset": "XINT8"}).model)
+        for model in (skewed(), misleading())
+    ]
+    assert [facts["options"].get("IncludeCLE") for facts in found if facts is not None] == [True, None]
