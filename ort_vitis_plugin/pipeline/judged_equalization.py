@@ -38,6 +38,8 @@ OPTION, STEP, AUTO = "IncludeCLE", "CrossLayerEqualization", "auto"
 # clearly, and cost less than the rest of the recipe. Beside fine-tuning more are no matter.
 FEW, JUDGES = 4, 8
 MORE = 32
+# 20 dB: of the zoo's networks that are nearer to float without equalization, none gains by it.
+NEAR = 0.01
 # Fine-tuning starts better from equalized weights than its start tells: three mtcnn lost up to .014 without them,
 # though one had half the error. So equalization is left for a tenth, or where it leaves noise for a half.
 TENTH = 0.1
@@ -45,8 +47,12 @@ JUDGED = (
     "Recipe: cross-layer equalization is {choice}: over {samples} samples held out the error of the outputs is {now} "
     "with it and {before} without{calibrated}; {rule}"
 )
-CALIBRATED = ", both calibrated with {samples} others"
-HAS_TO_GAIN = "it is taken where that is less beyond chance"
+LEFT = (
+    "Recipe: cross-layer equalization is left without a trial: over {samples} samples held out the error of the "
+    "outputs is {before} without it{calibrated}"
+)
+CALIBRATED = ", calibrated with {samples} others"
+HAS_TO_GAIN = "it is taken where that is less beyond chance, and of what is noise at most half"
 HAS_TO_LOSE = "it is left where without it that is less beyond chance"
 HAS_TO_LOSE_MOST = "before fine-tuning it is left where without it that is a tenth, or of noise a half"
 
@@ -121,15 +127,19 @@ def _judged(call: Call, original: ModelProto) -> Call | None:
     if judge is None:
         return None
     feeds = _others(call, judge, known) if call.settings.needs_data else []
-    for trial in (plain, equalized):
-        trial.calibrate(feeds, original)
     judges = judge if _is_finetuned(call) or not feeds else judge.few(JUDGES)
-    now, before = equalized.error(judges), plain.error(judges)
+    calibrated = CALIBRATED.format(samples=len(feeds)) if feeds else ""
+    plain.calibrate(feeds, original)
+    before = plain.error(judges)
+    if before is not None and before.mean < NEAR and _has_to_gain(call):
+        call.note(LEFT.format(samples=len(judges), before=_shown(before), calibrated=calibrated))
+        return off
+    equalized.calibrate(feeds, original)
+    now = equalized.error(judges)
     taken, rule = verdict(call, now, before)
     if now is not None and before is not None and taken and now.mean >= NOISE and equalized.has_energies:
         now, before = (_as_decided(trial, judges, error) for trial, error in ((equalized, now), (plain, before)))
         taken, rule = verdict(call, now, before)
-    calibrated = CALIBRATED.format(samples=len(feeds)) if feeds else ""
     errors = {"now": _shown(now), "before": _shown(before)}
     choice = "taken" if taken else "left"
     call.note(JUDGED.format(choice=choice, samples=len(judges), calibrated=calibrated, rule=rule, **errors))
@@ -170,12 +180,16 @@ def _is_finetuned(call: Call) -> bool:
     return any(settings.enabled(each) and not each.in_recipe for each in corrections)
 
 
+def _has_to_gain(call: Call) -> bool:
+    return bool(call.call.include_cle == AUTO) and not _is_finetuned(call)
+
+
 def verdict(call: Call, now: NetworkError | None, before: NetworkError | None) -> tuple[bool, str]:
     """Whether equalization is taken, and by which rule."""
     if _is_finetuned(call):
         rule, most = HAS_TO_LOSE_MOST, HALF if now is not None and now.mean >= NOISE else TENTH
-    elif call.call.include_cle == AUTO:
-        return now is not None and (before is None or now.is_better_than(before)), HAS_TO_GAIN
+    elif _has_to_gain(call):
+        return now is not None and (before is None or is_clearly_better(now, before)), HAS_TO_GAIN
     else:
         rule, most = HAS_TO_LOSE, 1.0
     if now is None or before is None:
