@@ -57,7 +57,7 @@ HAS_TO_LOSE = "it is left where without it that is less beyond chance"
 HAS_TO_LOSE_MOST = "before fine-tuning it is left where without it that is a tenth, or of noise a half"
 
 
-class Trial:
+class EqualizationTrial:
     """One way to prepare the model, and to quantize it after a few samples; the call knows nothing of it."""
 
     def __init__(self, call: Call, original: ModelProto) -> None:
@@ -119,10 +119,10 @@ def _judged(call: Call, original: ModelProto) -> Call | None:
     if known < FEWEST:
         return None
     on, off = _with(call, equalized=True), _with(call, equalized=False)
-    equalized = Trial(on, original)
+    equalized = EqualizationTrial(on, original)
     if not equalized.is_equalized:
         return None
-    plain = Trial(off, original)
+    plain = EqualizationTrial(off, original)
     judge = held_out(call, plain.graph, known)
     if judge is None:
         return None
@@ -146,7 +146,7 @@ def _judged(call: Call, original: ModelProto) -> Call | None:
     return on if taken else off
 
 
-def _as_decided(trial: Trial, judge: HeldOut, error: NetworkError) -> NetworkError:
+def _as_decided(trial: EqualizationTrial, judge: HeldOut, error: NetworkError) -> NetworkError:
     """The error once the recipe has decided on weights by the energy of their inputs."""
     energy = trial.error(judge, by_energy=True)
     return energy if energy is not None and is_clearly_better(energy, error) else error

@@ -15,7 +15,7 @@ from ort_vitis_plugin import PowerOfTwoMethod, calibrate, quantize_static
 from ort_vitis_plugin.api import hookimpl
 from ort_vitis_plugin.emission.provenance import recorded
 from ort_vitis_plugin.measure.network_error import NetworkError
-from ort_vitis_plugin.pipeline.judged_equalization import Trial, verdict
+from ort_vitis_plugin.pipeline.judged_equalization import EqualizationTrial, verdict
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph, plain_context
 from tests.models.pooled_classifier import constants, pooled_classifier
@@ -96,7 +96,7 @@ def test_noise_is_judged_as_the_recipe_will_leave_it(
     """The method alone gives noise, and less of it with equalization; weights that follow energies turn that round."""
     errors = {(True, False): 0.8, (False, False): 1.7, (True, True): 0.5, (False, True): 0.4}
     monkeypatch.setattr(
-        Trial,
+        EqualizationTrial,
         "error",
         lambda self, _, *, by_energy=False: NetworkError(
             np.full((4, 1), errors[self.is_equalized, by_energy]), np.ones(4)
