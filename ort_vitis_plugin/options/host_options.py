@@ -28,7 +28,11 @@ class CallOptions(OptionGroup):
     report: str | None = option(None, "File for the report of the call, as JSON.")
     input_nodes: list[str] | None = option(None, "Nodes to start at: what lies before them on a path stays float.")
     output_nodes: list[str] | None = option(None, "Nodes to end at: what lies behind them on a path stays float.")
-    include_cle: bool = option(False, "Equalize consecutive layers before calibration.", key="IncludeCLE")
+    include_cle: bool | Literal["auto"] = option(
+        False,
+        "Equalize consecutive layers before calibration; auto: where samples held out are nearer to float so.",
+        key="IncludeCLE",
+    )
     convert_fp16_to_fp32: bool = option(
         False, "Turn a float16 model into a float32 one first.", key="ConvertFP16ToFP32"
     )
@@ -105,3 +109,8 @@ class CallOptions(OptionGroup):
     calibration_cache_path: str | None = option(
         None, "onnxruntime's JSON file of ranges, for its own methods: read if it exists, else written."
     )
+
+    @property
+    def equalizes(self) -> bool:
+        """Whether layers are equalized; not where that is still to be judged."""
+        return bool(self.include_cle) and not isinstance(self.include_cle, str)

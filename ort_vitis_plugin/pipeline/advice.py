@@ -199,7 +199,7 @@ def _of_weights(call: Call, errors: list[LayerError]) -> Iterator[Remedy]:
         yield Remedy(QUANTIZED, place, {"weight_type": "QInt8"})
     if not call.request.per_channel:
         yield Remedy(QUANTIZED, place, {"per_channel": True})
-    if not call.call.include_cle:
+    if not call.call.equalizes:
         yield Remedy(PREPARED, place, {"extra_options": {"IncludeCLE": True}})
     if call.request.reduce_range:
         yield Remedy(QUANTIZED, place, {"reduce_range": False})

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -59,6 +60,12 @@ class HeldOut:
 
     def __len__(self) -> int:
         return len(self._feeds)
+
+    def few(self, most: int) -> HeldOut:
+        """The same with at most so many of its samples, evenly spread."""
+        fewer, places = copy.copy(self), spread(len(self), most)
+        fewer._feeds, fewer._wanted = ([parts[place] for place in places] for parts in (self._feeds, self._wanted))
+        return fewer
 
     def error_of(self, quantized: ModelProto, *, may_have_twin: bool = True) -> NetworkError:
         """How far a quantized model is from float.

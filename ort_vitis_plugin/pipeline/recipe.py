@@ -105,7 +105,7 @@ def decided_ranges(call: Call, float_graph: Graph, graph: Graph, statistics: Sta
     if not _differ(first, second):
         return statistics
     energy = _judged(call, judge, second)
-    taken = energy is not None and _is_clearly_better(energy.error, plain.error)
+    taken = energy is not None and is_clearly_better(energy.error, plain.error)
     if taken:
         call.ledger.judged = energy
     found = "onnxruntime cannot run what they give" if energy is None else f"{energy.error.mean:.3g} of float with them"
@@ -133,7 +133,7 @@ def _judged(call: Call, judge: HeldOut, plan: Plan) -> Judged | None:
         return None
 
 
-def _is_clearly_better(now: NetworkError, before: NetworkError) -> bool:
+def is_clearly_better(now: NetworkError, before: NetworkError) -> bool:
     """Whether it is nearer to float beyond chance, and beyond what noise tells."""
     return now.is_better_than(before) and (now.mean < NOISE or now.mean < HALF * before.mean)
 

@@ -19,6 +19,7 @@ LEFT_OUT = frozenset(
     | {"CalibrationCache", "CalibrationCachePath", "CustomOpLibraries", "ExecutionProviders", "SelfCheck"}
     | {"Attribution", "Report"}
 )
+UNDECIDED = "auto"
 ARGUMENTS = ("per_channel", "reduce_range", "nodes_to_quantize", "nodes_to_exclude")
 
 
@@ -54,7 +55,8 @@ def facts(call: Call, version: str) -> dict[str, Any]:
 
 
 def _is_changed(value: object, default: object) -> bool:
-    return value is not default and json_value(value) != json_value(default)
+    """Whether an option makes the file another one; what is left to samples, and was not decided, does not."""
+    return value is not default and json_value(value) not in (json_value(default), UNDECIDED)
 
 
 def _samples(call: Call) -> dict[str, int]:

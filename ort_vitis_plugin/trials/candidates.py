@@ -97,7 +97,7 @@ def simulated_shares(bench: Bench, best: Configuration, most: int) -> Iterator[C
 
 def equalization(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     """Channels of like size before anything is rounded."""
-    if not _settings(best).options[CallOptions].include_cle:
+    if not _settings(best).options[CallOptions].equalizes:
         yield Candidate(CLE, {OPTIONS: {CLE: True}})
 
 
@@ -113,7 +113,7 @@ def corrections(bench: Bench, best: Configuration) -> Iterator[Candidate]:
     ]
     for key in keys:
         yield Candidate(key, {OPTIONS: {key: True}})
-    if not settings.options[CallOptions].include_cle:
+    if not settings.options[CallOptions].equalizes:
         keys.insert(0, CLE)
     if len(keys) > 1:
         yield Candidate(" and ".join(keys), {OPTIONS: dict.fromkeys(keys, True)})

@@ -102,6 +102,6 @@ IPU_CNN_PRESET = Preset(
         "activation_type": QuantType.QUInt8,
         "weight_type": QuantType.QInt8,
     },
-    recipe={"Target": "ipu_cnn"},
+    recipe={"Target": "ipu_cnn", "IncludeCLE": "auto"},
     aliases=("npu_cnn",),
 )

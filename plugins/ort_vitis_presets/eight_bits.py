@@ -30,7 +30,7 @@ EIGHT_BITS = (
         "XINT8",
         "CNNs on the NPU: uint8 by int8, power-of-two scales of least error; the same as ipu_cnn.",
         arguments=xint8(QuantFormat.QDQ),
-        recipe={"Target": "ipu_cnn"},
+        recipe={"Target": "ipu_cnn", "IncludeCLE": "auto"},
     ),
     Preset(
         "A8W8",

@@ -45,8 +45,9 @@ CPU: dict[str, Any] = {
 CPU_PER_CHANNEL: dict[str, Any] = {**CPU, "per_channel": True}
 CPU_CORRECTED: dict[str, Any] = {**CPU_PER_CHANNEL, "extra_options": {"Target": "cpu", "BiasCorrection": True}}
 
-# Those that cost most, each beside the one that does without: run where --finetuned asks for them.
+# Those that cost most, and the preset that does without: run where --finetuned asks for them.
 FINETUNED: dict[str, dict[str, Any]] = {
+    "NPU, preset": {"extra_options": {"Preset": "XINT8"}},
     "NPU, fine-tuned": {"extra_options": {"Preset": "XINT8_BEST"}},
     "4 bits, fine-tuned": {"extra_options": {"Preset": "A8W4"}},
 }

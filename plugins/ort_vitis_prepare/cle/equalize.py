@@ -108,7 +108,7 @@ def iterate(
 )
 def equalize(graph: Graph, context: Context) -> int:
     """Equalize the channel ranges of consecutive layers, where include_cle asks for it."""
-    if not context.options[CallOptions].include_cle:
+    if not context.options[CallOptions].equalizes:
         return 0
     found, limits = limits_of(graph, context, seams(graph, context))
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())

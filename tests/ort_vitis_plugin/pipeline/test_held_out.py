@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from ort_vitis_plugin.data_readers.spread import spread
 from ort_vitis_plugin.pipeline.held_out import HeldOut
 from ort_vitis_plugin.plan import Role
 from ort_vitis_plugin.plugin.methods import PositionMethod
@@ -89,3 +90,14 @@ def test_the_float_model_has_no_error_and_others_have_theirs() -> None:
     judge = HeldOut(plain_context(), scaled(1.0), [0, 1, 2], feeds)
     assert judge.error_of(scaled(1.0)).mean == 0
     assert judge.error_of(scaled(1.1)).mean == pytest.approx(0.01, rel=1e-3)
+
+
+def test_fewer_judges_are_spread_over_all() -> None:
+    model = network()
+    feeds = samples()[:16]
+    judge = HeldOut(plain_context(), model, list(range(16)), feeds)
+    few = judge.few(8)
+    assert (len(judge), len(few), len(judge.few(99))) == (16, 8, 16)
+    chosen = HeldOut(plain_context(), model, list(range(8)), [feeds[place] for place in spread(16, 8)])
+    noisy = quantized(NPU_CNN, samples(), model=model).model
+    np.testing.assert_array_equal(few.error_of(noisy).errors, chosen.error_of(noisy).errors)

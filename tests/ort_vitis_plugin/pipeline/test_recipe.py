@@ -13,7 +13,7 @@ from ort_vitis_plugin import PowerOfTwoMethod, calibrate, quantize_static
 from ort_vitis_plugin.data_readers import RandomDataReader
 from ort_vitis_plugin.measure.network_error import NetworkError
 from ort_vitis_plugin.onnx_io.sessions import open_session
-from ort_vitis_plugin.pipeline.recipe import _is_clearly_better
+from ort_vitis_plugin.pipeline.recipe import is_clearly_better
 from tests.zoo.configurations import CPU, CPU_PER_CHANNEL, NPU_CNN
 
 if TYPE_CHECKING:
@@ -181,4 +181,4 @@ def test_a_saved_calibration_alone_decides_nothing_and_the_report_says_so() -> N
 def test_of_two_that_are_noise_only_half_the_error_is_better(before: float, now: float, better: bool) -> None:
     one, other = (NetworkError(np.full((16, 1), error), np.ones(16)) for error in (now, before))
     assert one.is_better_than(other)
-    assert _is_clearly_better(one, other) is better
+    assert is_clearly_better(one, other) is better

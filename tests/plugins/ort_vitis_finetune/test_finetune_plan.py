@@ -11,6 +11,7 @@ import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import QuantType
 
+from ort_vitis_finetune.finetuned import Finetuned
 from ort_vitis_plugin import VitisQuantFormat, quantize_static
 from ort_vitis_plugin.cli.main import main
 from ort_vitis_plugin.errors import CalibrationError, OptionError, UnsupportedError
@@ -197,3 +198,19 @@ def test_a_weight_moves_to_a_finer_position_where_others_can_take_its_excess(gra
     assert other == one / 2
     assert not tuned.report.violations
     assert any("1 with weights at another position" in note for note in tuned.report.notes)
+
+
+def test_where_nothing_is_confirmed_the_file_is_that_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ort_vitis_finetune.finetune_plan.finetuned_plan", lambda *_, **__: Finetuned())
+    taught: list[int] = []
+    monkeypatch.setattr(
+        "ort_vitis_finetune.bias_correction.finetuned_plan",
+        lambda _plan, _graph, feeds, *_, **__: taught.append(len(feeds)) or Finetuned(),
+    )
+    model = convolution(1)
+    feeds = [*samples(model)] * 3
+    recipe, tuned = (
+        quantize_static(model, None, feeds, **with_options(NPU_CNN, FastFinetune=asked)) for asked in (None, True)
+    )
+    assert taught == [12, 12]
+    assert recipe.model.graph == tuned.model.graph
