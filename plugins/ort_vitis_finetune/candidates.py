@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 KEEP, BIAS, SYMMETRIC = "keep", "bias", "symmetric"
 # The more damped, the less a layer mends of what those before it left, and the less it follows the samples at hand.
-DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0, "damping 4": 4.0, "damping 16": 16.0}
+DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0}
+HEAVY = {"damping 4": 4.0, "damping 16": 16.0}
 HESSIAN = (KEEP, BIAS, SYMMETRIC, *DAMPINGS)
+LEAST_BOUND_FIRST = (SYMMETRIC, *reversed(DAMPINGS | HEAVY))
 ONLY_BIAS = (KEEP, BIAS)
 PROBE = "damping 0.1"
 # At another position one candidate within so much of the least error at the own one makes the others worth a trial.
@@ -94,10 +96,11 @@ def choose(
 ) -> Choice:
     """The best of the named candidates on samples that none has seen; ``keep`` where none is better.
 
-    Once it is chosen it is found anew by the moments ``of_all`` samples, those held out included.
-    One of them is tried at the problem's other positions too, and all where it comes near. Of those that follow the
-    samples at hand, one that follows them less is taken where the best is better by no more than a standard error of
-    the samples held out: these are few, and those to come differ more from those at hand (Breiman et al., 1984, 3.4.3).
+    One of them is tried at the problem's other positions too, and all where it comes near.
+
+    On a coarse grid errors grow from layer to layer until what mends them fits the samples at hand alone. There heavier
+    damping is tried too, the least bound of those alike is taken, and it is found anew by the moments ``of_all``
+    samples, those held out included. With 8 bits all of that gains nothing (tests/zoo/README.md).
     """
     layer = problem.layer
     targets = [outputs_of(layer, problem.weights, problem.bias, each.x_f) for each in held]
@@ -114,17 +117,19 @@ def choose(
         candidates = _candidates(problem.moved(moved), moments, names)
         return min((tried(name, constants, moved) for name, constants in candidates), default=math.inf)
 
-    found: list[Trial] = []
+    coarse, found = problem.grid.is_coarse, list[Trial]()
+    if coarse and PROBE in names:
+        names = (*names, *HEAVY)
     tried(KEEP, problem.now)
     own = least(names)
     rest = [name for name in names if name not in (*ONLY_BIAS, PROBE)]
     for moved in problem.moves if PROBE in names else ():
         if least((PROBE,), moved) < NEAR * own:
             least(rest, moved)
-    best = least_bound(found, (SYMMETRIC, *reversed(DAMPINGS)))
+    best = least_bound(found, LEAST_BOUND_FIRST if coarse else ())
     constants = problem.now
     if best.name != KEEP:
-        known = moments if of_all is None else of_all()
+        known = of_all() if coarse and of_all is not None else moments
         [(_, constants)] = _candidates(problem.moved(best.moved), known, (best.name,))
     return Choice(best.name, constants, best.error, found[0].error, best.moved)
 
@@ -139,8 +144,8 @@ def _candidates(problem: Problem, moments: Moments, names: Sequence[str]) -> Ite
     for name in names:
         if name == SYMMETRIC:
             quadratic = damped(w, moments.h, moments.h, min(DAMPINGS.values()))
-        elif name in DAMPINGS:
-            quadratic = damped(w, moments.h, moments.a, DAMPINGS[name])
+        elif (damping := (DAMPINGS | HEAVY).get(name)) is not None:
+            quadratic = damped(w, moments.h, moments.a, damping)
         else:
             continue
         whole = solve(quadratic, lattice, layer.rows(problem.now.weights))

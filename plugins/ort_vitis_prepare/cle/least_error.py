@@ -116,6 +116,7 @@ def equalize_by_error(graph: Graph, context: Context, groups: list[ScaleGroup], 
     """Give the groups the scales of least error; False without samples that can be read twice."""
     layers = list({id(layer): layer for group in groups for layer in (*group.heads, *group.tails)}.values())
     names = [name for layer in layers for name in (layer.node.input[0], layer.node.output[0])]
+    names += [name for group in groups for name in group.tensors]
     names += [clip.input[0] for group in groups for clip in group.clips]
     channels = observed(graph, context, names) if groups else {}
     if not channels:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ort_vitis_plugin.api import DEFAULT_DOMAINS, WITH_BIAS, attribute
+from ort_vitis_plugin.api import CLAMP_OPS, DEFAULT_DOMAINS, WITH_BIAS, attribute
 
 from .layer import Layer, why_not
 from .pairs import FLATTENING, HOMOGENEOUS, flattens, limit_of
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class ScaleGroup:
     """Output channel i of every head is input channel i of every tail, or its columns i * repeat ...
 
-    ``scale`` is the factor by which the channels of ``tensors`` are larger; ``clips`` to a limit lie among them.
+    ``scale`` is the factor by which channels are larger, ``tensors`` are what is quantized of them, and ``clips`` to a
+    limit lie between.
     """
 
     heads: list[Layer] = field(default_factory=list)
@@ -89,17 +90,19 @@ def scale_groups(graph: Graph, context: Context) -> list[ScaleGroup]:
                 clips.append(node)
         else:
             fixed.update(graph.reads(node), node.output)
-    return _grouped(ties, {ties.root(tensor) for tensor in fixed}, layers, clips)
+    return _grouped(graph, ties, {ties.root(tensor) for tensor in fixed}, layers, clips)
 
 
-def _grouped(ties: _Ties, fixed: set[str], layers: list[Layer], clips: list[NodeProto]) -> list[ScaleGroup]:
+def _grouped(
+    graph: Graph, ties: _Ties, fixed: set[str], layers: list[Layer], clips: list[NodeProto]
+) -> list[ScaleGroup]:
     found: dict[str, ScaleGroup] = {}
     for layer in layers:
         root = ties.root(layer.node.output[0])
         if root not in fixed:
             group = found.setdefault(root, ScaleGroup())
             group.heads.append(layer)
-            group.tensors.append(layer.node.output[0])
+            group.tensors.append(_quantized(graph, layer.node.output[0]))
     for layer in layers:
         if (tail_of := found.get(ties.root(layer.node.input[0]))) is not None:
             tail_of.tails.append(layer)
@@ -110,6 +113,12 @@ def _grouped(ties: _Ties, fixed: set[str], layers: list[Layer], clips: list[Node
     for group in found.values():
         group.tensors = list(dict.fromkeys(group.tensors))
     return [group for group in found.values() if group.fits()]
+
+
+def _quantized(graph: Graph, tensor: str) -> str:
+    """What is quantized of a layer's output: the result of a Relu or a Clip that alone reads it."""
+    reader = graph.sole_consumer(tensor)
+    return tensor if reader is None or reader.op_type not in CLAMP_OPS else reader.output[0]
 
 
 def _is_layer(graph: Graph, context: Context, node: NodeProto) -> bool:
