@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from onnx import helper
 
-from ort_vitis_finetune.candidates import KEEP, Constants, Inputs, Problem, choose, outputs_of
+from ort_vitis_finetune.candidates import HESSIAN, KEEP, Constants, Inputs, Problem, choose, outputs_of
 from ort_vitis_finetune.grid import Grid
 from ort_vitis_finetune.layer import Layer
 from ort_vitis_finetune.moments import Moments, MomentSums
@@ -78,3 +80,13 @@ def test_samples_that_have_judged_teach_too() -> None:
     assert (first.name, first.error, first.before) == (then.name, then.error, then.before)
     assert np.array_equal(then.constants.codes, whole.constants.codes)
     assert not np.array_equal(then.constants.codes, first.constants.codes)
+
+
+def test_weights_of_8_bits_are_those_of_the_samples_that_taught() -> None:
+    coarse = problem(0)
+    grid = Grid(np.float32(1 / 32), np.int64(0), -128, 127)
+    codes = grid.nearest(coarse.weights)
+    asked = replace(coarse, grid=grid, now=Constants(codes, grid.values(codes), None))
+    teach, held = samples_of(World(0))
+    choice = choose(asked, moments(teach), held, of_all=lambda: pytest.fail("asked for all samples"))
+    assert choice.name in HESSIAN
