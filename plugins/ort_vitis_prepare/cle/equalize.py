@@ -112,37 +112,44 @@ def equalize(graph: Graph, context: Context) -> int:
     """Equalize the channels of consecutive layers, where include_cle asks for it."""
     if not context.options[CallOptions].include_cle:
         return 0
-    if context.options[EqualizationOptions].objective == "error" and (done := _by_error(graph, context)) is not None:
-        return done
+    done = _by_range(graph, context)
+    if context.options[EqualizationOptions].objective == "error":
+        done += _by_error(graph, context)
+    return done
+
+
+def _by_range(graph: Graph, context: Context) -> int:
+    """How many pairs of layers have other scales."""
     found, limits = limits_of(graph, context, seams(graph, context))
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
     sweeps = iterate(chains(found), layers, context.options[EqualizationOptions], limits)
-    moved = [seam for seam in found if _is_scaled(seam.head.out_scale)]
-    if not moved:
-        return 0
-    for layer in layers:
-        layer.write(graph)
-    _note(context, f"{len(moved)} pairs in {sweeps} sweep(s)", [seam.head.out_scale for seam in moved])
+    moved = [seam.head.out_scale for seam in found if _is_scaled(seam.head.out_scale)]
+    if moved:
+        _write(graph, layers)
+        _note(context, f"{len(moved)} pairs in {sweeps} sweep(s)", moved)
     return len(moved)
 
 
-def _by_error(graph: Graph, context: Context) -> int | None:
-    """How many groups of layers have other scales; None where this objective cannot be followed."""
+def _by_error(graph: Graph, context: Context) -> int:
+    """How many groups of layers have other scales; none where this objective cannot be followed."""
     weight = context.weight
     if not weight.is_integer or context.request.per_channel:
-        return None
+        return 0
     zero = weight.symmetric_zero_point()
     levels = float(2**context.activation.bits) if context.activation.is_integer else float("inf")
     codes = Codes(weight.min - zero, weight.max - zero, 2.0 if context.method.power_of_two else 2.0**0.5, levels)
     groups = scale_groups(graph, context)
-    if not equalize_by_error(graph, context, groups, codes):
-        return None
-    moved = [group for group in groups if _is_scaled(group.scale)]
-    for layer in {id(layer): layer for group in moved for layer in (*group.heads, *group.tails)}.values():
-        layer.write(graph)
+    equalize_by_error(graph, context, groups, codes)
+    moved = [group.scale for group in groups if _is_scaled(group.scale)]
     if moved:
-        _note(context, f"{len(moved)} groups of layers by the error of their outputs", [each.scale for each in moved])
+        _write(graph, [layer for group in groups for layer in (*group.heads, *group.tails)])
+        _note(context, f"{len(moved)} groups by the error of their layers' outputs", moved)
     return len(moved)
+
+
+def _write(graph: Graph, layers: list[Layer]) -> None:
+    for layer in {id(layer): layer for layer in layers}.values():
+        layer.write(graph)
 
 
 def _is_scaled(scale: Channels) -> bool:

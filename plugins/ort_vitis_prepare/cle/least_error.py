@@ -112,20 +112,19 @@ class RoundedLayer:
         return found
 
 
-def equalize_by_error(graph: Graph, context: Context, groups: list[ScaleGroup], codes: Codes) -> bool:
-    """Give the groups the scales of least error; False without samples that can be read twice."""
+def equalize_by_error(graph: Graph, context: Context, groups: list[ScaleGroup], codes: Codes) -> None:
+    """Give the groups the scales of least error; without samples that can be read twice they stay as they are."""
     layers = list({id(layer): layer for group in groups for layer in (*group.heads, *group.tails)}.values())
     names = [name for layer in layers for name in (layer.node.input[0], layer.node.output[0])]
     names += [name for group in groups for name in group.tensors]
     names += [clip.input[0] for group in groups for clip in group.clips]
     channels = observed(graph, context, names) if groups else {}
     if not channels:
-        return False
+        return
     rounded = {id(layer): RoundedLayer(graph, layer, channels, codes) for layer in layers}
     for _ in range(SWEEPS):
         for group in groups:
             _improve(graph, group, rounded, channels, codes)
-    return True
 
 
 def _improve(

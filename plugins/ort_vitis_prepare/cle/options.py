@@ -46,9 +46,9 @@ class EqualizationOptions(OptionGroup):
     )
     objective: Literal["range", "error"] = option(
         "range",
-        "By what factors are chosen: the range of channels, pair by pair; or the least error of rounded weights at the "
-        "outputs of layers over samples, which passes Add too and a Clip as far as it does not act (one scale per "
-        "tensor, and samples that can be read twice; else by range).",
+        "By what factors are chosen: the range of channels, pair by pair; or then also the least error of rounded "
+        "weights at the outputs of layers over samples, through Add too and through a Clip as far as it does not act "
+        "(needs one scale per tensor, and samples that can be read twice).",
         key="CLEObjective",
         needs="IncludeCLE",
     )
