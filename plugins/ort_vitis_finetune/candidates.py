@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .rounding import Lattice, damped, solve
+from .trials import Trial, least_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from .moments import Moments
 
 KEEP, BIAS, SYMMETRIC = "keep", "bias", "symmetric"
+# The more damped, the less a layer mends of what those before it left, and the less it follows the samples at hand.
 DAMPINGS = {"damping 0.01": 0.01, "damping 0.1": 0.1, "damping 1": 1.0}
+HEAVY = {"damping 4": 4.0, "damping 16": 16.0}
 HESSIAN = (KEEP, BIAS, SYMMETRIC, *DAMPINGS)
+LEAST_BOUND_FIRST = (SYMMETRIC, *reversed(DAMPINGS | HEAVY))
 ONLY_BIAS = (KEEP, BIAS)
 PROBE = "damping 0.1"
 # At another position one candidate within so much of the least error at the own one makes the others worth a trial.
@@ -83,32 +87,51 @@ class Choice:
     moved: int = 0
 
 
-def choose(problem: Problem, moments: Moments, held: Inputs, names: Sequence[str] = HESSIAN) -> Choice:
-    """The best of the named candidates on inputs that none has seen; ``keep`` where none is better.
+def choose(
+    problem: Problem,
+    moments: Moments,
+    held: Sequence[Inputs],
+    names: Sequence[str] = HESSIAN,
+    of_all: Callable[[], Moments] | None = None,
+) -> Choice:
+    """The best of the named candidates on samples that none has seen; ``keep`` where none is better.
 
     One of them is tried at the problem's other positions too, and all where it comes near.
+
+    On a coarse grid errors grow from layer to layer until what mends them fits the samples at hand alone. There heavier
+    damping is tried too, the least bound of those alike is taken, and it is found anew by the moments ``of_all``
+    samples, those held out included. With 8 bits all of that gains nothing (tests/zoo/README.md).
     """
     layer = problem.layer
-    target = outputs_of(layer, problem.weights, problem.bias, held.x_f)
-    before = _error(target, outputs_of(layer, problem.now.weights, problem.now.bias, held.x_q))
+    targets = [outputs_of(layer, problem.weights, problem.bias, each.x_f) for each in held]
 
-    best = Choice(KEEP, problem.now, before, before)
+    def tried(name: str, constants: Constants, moved: int = 0) -> float:
+        errors = [
+            _error(target, outputs_of(layer, constants.weights, constants.bias, each.x_q))
+            for target, each in zip(targets, held, strict=True)
+        ]
+        found.append(Trial(name, moved, np.asarray(errors)))
+        return found[-1].error
 
-    def least(tried: Sequence[str], moved: int = 0) -> float:
-        nonlocal best
-        errors = [math.inf]
-        for name, constants in _candidates(problem.moved(moved), moments, tried):
-            errors.append(_error(target, outputs_of(layer, constants.weights, constants.bias, held.x_q)))
-            if errors[-1] < best.error:
-                best = Choice(name, constants, errors[-1], before, moved)
-        return min(errors)
+    def least(names: Sequence[str], moved: int = 0) -> float:
+        candidates = _candidates(problem.moved(moved), moments, names)
+        return min((tried(name, constants, moved) for name, constants in candidates), default=math.inf)
 
+    coarse, found = problem.grid.is_coarse, list[Trial]()
+    if coarse and PROBE in names:
+        names = (*names, *HEAVY)
+    tried(KEEP, problem.now)
     own = least(names)
     rest = [name for name in names if name not in (*ONLY_BIAS, PROBE)]
     for moved in problem.moves if PROBE in names else ():
         if least((PROBE,), moved) < NEAR * own:
             least(rest, moved)
-    return best
+    best = least_bound(found, LEAST_BOUND_FIRST if coarse else ())
+    constants = problem.now
+    if best.name != KEEP:
+        known = of_all() if coarse and of_all is not None else moments
+        [(_, constants)] = _candidates(problem.moved(best.moved), known, (best.name,))
+    return Choice(best.name, constants, best.error, found[0].error, best.moved)
 
 
 def _candidates(problem: Problem, moments: Moments, names: Sequence[str]) -> Iterator[tuple[str, Constants]]:
@@ -121,8 +144,8 @@ def _candidates(problem: Problem, moments: Moments, names: Sequence[str]) -> Ite
     for name in names:
         if name == SYMMETRIC:
             quadratic = damped(w, moments.h, moments.h, min(DAMPINGS.values()))
-        elif name in DAMPINGS:
-            quadratic = damped(w, moments.h, moments.a, DAMPINGS[name])
+        elif (damping := (DAMPINGS | HEAVY).get(name)) is not None:
+            quadratic = damped(w, moments.h, moments.a, damping)
         else:
             continue
         whole = solve(quadratic, lattice, layer.rows(problem.now.weights))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ort_vitis_plugin.api import WeightRounding
 
+    from .moments import Moments
     from .network_guard import NetworkJudge
     from .pairs import Pair
     from .simulation import Simulation
@@ -191,12 +192,24 @@ class WeightWalk:
                 if rounding is not None:
                     every = slice(None, None, -(-len(chosen) // most_columns(layer, total - judging)))
                     learned.append((columns[0][:, :, every], columns[1][:, :, every]))
-        seen = _joined(held)
-        choice = choose(problem, sums.result(), seen, names)
+
+        def of_all() -> Moments:
+            for f_held, q_held in held:
+                thin = slice(None, None, -(-f_held.shape[2] // taken[False]))
+                sums.add(f_held[:, :, thin], q_held[:, :, thin])
+            return sums.result()
+
+        choice = choose(problem, sums.result(), [Inputs(*columns) for columns in held], names, of_all)
         if rounding is not None:
             activation = activation_behind(self._pairs.floats, layer)
             choice = improved(
-                rounding, self._settings, problem.moved(choice.moved), choice, _joined(learned), seen, activation
+                rounding,
+                self._settings,
+                problem.moved(choice.moved),
+                choice,
+                _joined(learned),
+                _joined(held),
+                activation,
             )
         return choice, reason
 

@@ -16,6 +16,8 @@ from ort_vitis_plugin.api import along, dequantize, quantize
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+CODES_OF_EIGHT_BITS = 255
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -33,6 +35,11 @@ class Grid:
     high: int
     axis: int | None = None
     block: int = 0
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether there are fewer codes than those of 8 bits."""
+        return self.high - self.low + 1 < CODES_OF_EIGHT_BITS
 
     def steps(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """The step of every element of a constant of this shape."""

@@ -63,12 +63,10 @@ class MomentSums:
         self.count += x_q.shape[2]
 
     def result(self) -> Moments:
-        """The moments so far; the sums are used up."""
+        """The moments so far."""
         count = max(self.count, 1)
         mean_q, mean_f = self._sum_q / count, self._sum_f / count
-        h, a = self._h, self._a
-        h /= count
-        a /= count
+        h, a = self._h / count, self._a / count
         if self._centred and h.size:
             h -= (mean_q[:, :, None] * mean_q[:, None, :]).astype(h.dtype)
             a -= (mean_f[:, :, None] * mean_q[:, None, :]).astype(a.dtype)

@@ -11,6 +11,7 @@ from ort_vitis_plugin.api import Role, change_constant, ruled, written
 
 from .candidates import ONLY_BIAS
 from .finetune import finetune
+from .grid import CODES_OF_EIGHT_BITS
 from .simulation import simulation_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ CODES = "_quantized"
 # Positions finer and coarser than a weight's own, tried for weights of fewer codes than those of 8 bits: there the zoo
 # gains nothing, and the search takes half as long again (tests/zoo/README.md).
 TRIED = (1, -1)
-CODES_OF_EIGHT_BITS = 255
 
 
 class RecipeJudge:

@@ -25,6 +25,6 @@ A8W4 = Preset(
     "A8W4",
     "Weights of 4 bits under activations of 8, in powers of two: equalized, and weights rounded for their layers.",
     arguments=_powers_of_two(QuantType.QInt4),
-    recipe={"Target": "cpu", "IncludeCLE": True, "FastFinetune": True},
+    recipe={"Target": "cpu", "IncludeCLE": True, "CLEObjective": "error", "FastFinetune": True},
 )
 PRESETS = (XINT8_BEST, A8W4)

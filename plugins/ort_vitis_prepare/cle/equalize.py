@@ -21,8 +21,10 @@ import numpy as np
 from ort_vitis_plugin.api import CallOptions, Context, Graph, Stage, transform
 
 from .layer import Layer
+from .least_error import Codes, equalize_by_error
 from .options import EqualizationOptions
 from .pairs import Seam, seams
+from .scale_groups import scale_groups
 from .through_clip import limits_of
 
 if TYPE_CHECKING:
@@ -107,20 +109,56 @@ def iterate(
     after=("ReplaceClip6Relu", "FoldBatchNorm", "ConvertBNToConv"),
 )
 def equalize(graph: Graph, context: Context) -> int:
-    """Equalize the channel ranges of consecutive layers, where include_cle asks for it."""
+    """Equalize the channels of consecutive layers, where include_cle asks for it."""
     if not context.options[CallOptions].equalizes:
         return 0
+    done = _by_range(graph, context)
+    if context.options[EqualizationOptions].objective == "error":
+        done += _by_error(graph, context)
+    return done
+
+
+def _by_range(graph: Graph, context: Context) -> int:
+    """How many pairs of layers have other scales."""
     found, limits = limits_of(graph, context, seams(graph, context))
     layers = list({id(layer): layer for seam in found for layer in (seam.head, seam.tail)}.values())
     sweeps = iterate(chains(found), layers, context.options[EqualizationOptions], limits)
-    moved = [seam for seam in found if np.abs(np.log(seam.head.out_scale)).max() > SETTLED]
-    if not moved:
+    moved = [seam.head.out_scale for seam in found if _is_scaled(seam.head.out_scale)]
+    if moved:
+        _write(graph, layers)
+        _note(context, f"{len(moved)} pairs in {sweeps} sweep(s)", moved)
+    return len(moved)
+
+
+def _by_error(graph: Graph, context: Context) -> int:
+    """How many groups of layers have other scales; none where this objective cannot be followed."""
+    weight = context.weight
+    if not weight.is_integer or context.request.per_channel:
         return 0
-    for layer in layers:
+    zero = weight.symmetric_zero_point()
+    levels = float(2**context.activation.bits) if context.activation.is_integer else float("inf")
+    codes = Codes(weight.min - zero, weight.max - zero, 2.0 if context.method.power_of_two else 2.0**0.5, levels)
+    groups = scale_groups(graph, context)
+    equalize_by_error(graph, context, groups, codes)
+    moved = [group.scale for group in groups if _is_scaled(group.scale)]
+    if moved:
+        _write(graph, [layer for group in groups for layer in (*group.heads, *group.tails)])
+        _note(context, f"{len(moved)} groups by the error of their layers' outputs", moved)
+    return len(moved)
+
+
+def _write(graph: Graph, layers: list[Layer]) -> None:
+    for layer in {id(layer): layer for layer in layers}.values():
         layer.write(graph)
-    largest = max(float(np.abs(np.log(seam.head.out_scale)).max()) for seam in moved)
+
+
+def _is_scaled(scale: Channels) -> bool:
+    return bool(np.abs(np.log(scale)).max() > SETTLED)
+
+
+def _note(context: Context, what: str, scales: list[Channels]) -> None:
+    largest = max(float(np.abs(np.log(scale)).max()) for scale in scales)
     context.note(
-        f"cross-layer equalization: {len(moved)} pairs in {sweeps} sweep(s), factors up to {np.exp(largest):.3g}; "
+        f"cross-layer equalization: {what}, factors up to {np.exp(largest):.3g}; "
         "whether that gained accuracy, only the SQNR of a call without include_cle tells"
     )
-    return len(moved)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ort_vitis_plugin.api import OptionGroup, option
 
 
@@ -40,5 +42,13 @@ class EqualizationOptions(OptionGroup):
         False,
         "Let factors pass a Clip from 0 to a limit (ReLU6), as far as it acts on none of the samples.",
         key="CLEThroughClip",
+        needs="IncludeCLE",
+    )
+    objective: Literal["range", "error"] = option(
+        "range",
+        "By what factors are chosen: the range of channels, pair by pair; or then also the least error of rounded "
+        "weights at the outputs of layers over samples, through Add too and through a Clip as far as it does not act "
+        "(needs one scale per tensor, and samples that can be read twice).",
+        key="CLEObjective",
         needs="IncludeCLE",
     )

@@ -29,6 +29,7 @@ from .layer import Layer, why_not
 from .options import EqualizationOptions
 
 INFINITY = float("inf")
+FLATTENING = ("Flatten", "Reshape")
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ HOMOGENEOUS: dict[str, Callable[[Graph, NodeProto], bool]] = {
 }
 
 
-def _flattens(graph: Graph, node: NodeProto) -> bool:
+def flattens(graph: Graph, node: NodeProto) -> bool:
     """Whether [n, c, ...] becomes [n, c * ...]: every channel one run of columns."""
     if node.op_type == "Flatten":
         rank = len(graph.shape(node.input[0]) or ())
@@ -156,7 +157,7 @@ def follow(graph: Graph, head: NodeProto, *, through_clip: bool = False) -> Reac
             return Reached(reader, flat, tuple(clips))
         if through_clip and not flat and limit_of(graph, reader) is not None:
             clips.append(reader)
-        elif reader.op_type in ("Flatten", "Reshape") and not flat and _flattens(graph, reader):
+        elif reader.op_type in FLATTENING and not flat and flattens(graph, reader):
             flat = True
         elif flat and reader.op_type not in ("Relu", "LeakyRelu", "Identity", "Dropout"):
             return f"{reader.op_type} {reader.name} comes behind a flattening"

@@ -11,10 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from onnx import ModelProto, ValueInfoProto
 
-from ort_vitis_plugin.api import first_samples
-
+from .channels import observed
 from .pairs import limit_of
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from .pairs import Seam
 
 ROOM = 2.0
-SAMPLES = 32
 
 
 class Limits(NamedTuple):
@@ -41,10 +38,12 @@ def limits_of(graph: Graph, context: Context, found: list[Seam]) -> tuple[list[S
     """
     clipped = [seam for seam in found if seam.clips]
     names = list(dict.fromkeys(clip.input[0] for seam in clipped for clip in seam.clips))
-    largest = _largest(graph, context, names) if names else {}
+    channels = observed(graph, context, names) if names else {}
     limits: dict[int, Limits] = {}
     for seam in clipped:
-        factors = [(limit_of(graph, clip) or 0.0) / largest[clip.input[0]] / ROOM for clip in seam.clips if largest]
+        factors = [
+            (limit_of(graph, clip) or 0.0) / channels[clip.input[0]].largest / ROOM for clip in seam.clips if channels
+        ]
         if not factors or any(factor.shape != seam.head.out_scale.shape for factor in factors):
             graph.skip(seam.head.node, f"{seam.clips[0].name} clips, and there are no samples that tell where")
             continue
@@ -52,20 +51,3 @@ def limits_of(graph: Graph, context: Context, found: list[Seam]) -> tuple[list[S
         acts = most < 1.0
         limits[id(seam)] = Limits(np.where(acts, 1.0, 0.0), np.where(acts, 1.0, most))
     return [seam for seam in found if not seam.clips or id(seam) in limits], limits
-
-
-def _largest(graph: Graph, context: Context, names: list[str]) -> dict[str, Channels]:
-    """By tensor the largest value of every channel over samples; empty without samples."""
-    model = ModelProto()
-    model.CopyFrom(graph.to_model())
-    feeds = first_samples(context, model, SAMPLES)
-    if not feeds:
-        return {}
-    known = {value.name for value in model.graph.output}
-    model.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in known)
-    session, peaks = context.open_session(model, fast=True), dict.fromkeys(names, np.asarray(1e-9))
-    for feed in feeds:
-        for name, value in zip(names, session.run(names, dict(feed)), strict=True):
-            channels = np.moveaxis(value, 1, 0).reshape(value.shape[1], -1)
-            peaks[name] = np.maximum(peaks[name], channels.max(axis=1).astype(np.float64))
-    return peaks
