@@ -39,12 +39,12 @@ def correct_biases(
     """Correct every bias of the plan that belongs to one layer with constant weights; returns how many were.
 
     A layer's is kept where samples held out confirm it, and all of them where the network does. Fine-tuning moves
-    biases itself: beside it this is only its ``fallback``, which leaves the model as the recipe alone would.
+    biases itself: beside it this is only its ``fallback``, taught by as many samples as where it is asked for.
     """
     if context.options[FINE_TUNING] not in (None, False) and not fallback:
         return 0
     known = context.statistics.samples if context.statistics is not None else 0
-    asked = context.options.given(KEY)
+    asked = fallback or context.options.given(KEY)
     most = MOST if asked else min(max(known // SHARE, FEWEST), MOST_UNASKED)
     try:
         now = judged_plan(plan, float_graph, context)
