@@ -91,7 +91,8 @@ class RoundedLayer:
     def room(self) -> Channels:
         """By how much each row [output] may grow until its largest weight lies beyond the codes."""
         largest = self._scaled_largest().max(axis=2).reshape(-1).astype(np.float64)
-        found: Channels = self.step * self._codes.high * BEYOND / np.maximum(largest, LEAST * self.step)
+        most = self.step * self._codes.high * BEYOND
+        found: Channels = np.divide(most, largest, out=np.full_like(largest, np.inf), where=largest > 0)
         return found
 
     def _scaled_largest(self) -> NDArray[np.float32]:

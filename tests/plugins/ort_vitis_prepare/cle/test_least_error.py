@@ -24,7 +24,8 @@ BODY = (
 SHAPES = {"w0": (16, 3, 1, 1), "w1": (16, 16, 3, 3), "w2": (16, 3, 3, 3), "w4": (10, 16, 1, 1)}
 
 
-def network() -> ModelProto:
+def network(*dead: str) -> ModelProto:
+    """The network; layers whose weights are named are 0, and of the others' rows one is."""
     draw = np.random.default_rng(0)
     skew = 2.0 ** draw.uniform(-3, 3, 16)
     constants: dict[str, NDArray[Any]] = {
@@ -33,6 +34,9 @@ def network() -> ModelProto:
     }
     for name in ("w1", "w2"):
         constants[name] *= skew.astype(np.float32).reshape(16, 1, 1, 1)
+    if dead:
+        constants |= {name: np.zeros_like(constants[name]) for name in dead}
+        constants["w0"][3] = 0
     constants |= {"lo": np.array(0, np.float32), "hi": np.array(2, np.float32)}
     return graph(f"t (float[1, 3, 8, 8] x) => (float[1, 10, 8, 8] y) {{ {BODY} }}", constants=constants)
 
@@ -61,7 +65,9 @@ CPU_INT4: dict[str, Any] = {
 }
 
 
-def quantized(reader: Any, *, per_channel: bool = False, **options: Any) -> tuple[ModelProto, ModelProto]:
+def quantized(
+    reader: Any, *, per_channel: bool = False, model: ModelProto | None = None, **options: Any
+) -> tuple[ModelProto, ModelProto]:
     """(what preparation made, what is written)."""
     observer, manager = Observer(), new_manager(entry_points=False)
     manager.register(observer)
@@ -74,7 +80,7 @@ def quantized(reader: Any, *, per_channel: bool = False, **options: Any) -> tupl
         **options,
     }
     call = {**CPU_INT4, "per_channel": per_channel, "extra_options": asked}
-    written = quantize_static(network(), None, reader, plugins=manager, **call).model
+    written = quantize_static(model or network(), None, reader, plugins=manager, **call).model
     return observer.model, written
 
 
@@ -124,3 +130,11 @@ def test_what_cannot_be_followed_is_done_by_range(reader: Any, per_channel: bool
         for each, objective in zip(again, ("error", "range"), strict=True)
     )
     assert all(np.array_equal(one, other) for one, other in zip(weights(found), weights(expected), strict=True))
+
+
+@pytest.mark.filterwarnings("error:.*(divide|invalid value|overflow).*:RuntimeWarning")
+def test_layers_and_channels_that_give_nothing_stay_as_they_are() -> None:
+    model = network("w2")
+    prepared, _ = quantized(feeds(), model=model)
+    for feed in feeds(seed=4):
+        np.testing.assert_allclose(run_model(prepared, feed)["y"], run_model(model, feed)["y"], rtol=0.02, atol=0.02)
