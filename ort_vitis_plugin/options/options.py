@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, Union
 
@@ -214,9 +214,14 @@ def check_names(given: Mapping[str, object], declared: Mapping[str, Option]) -> 
 
 
 def parse(
-    declared: Mapping[str, Option], given: Mapping[str, object], presets: Mapping[str, object] | None = None
+    declared: Mapping[str, Option],
+    given: Mapping[str, object],
+    presets: Mapping[str, object] | None = None,
+    by_preset: Collection[str] = (),
 ) -> Options:
     """Values from the caller over the target's presets over the declared defaults, each of the declared type.
+
+    ``by_preset`` are keys that a preset gave: nobody is told that these have no effect.
 
     Raises:
         OptionError: a key is given under two names with different values.
@@ -237,14 +242,12 @@ def parse(
         declared[canonical].validate(value)
         values[canonical] = value
         explicit[canonical] = key
-    _warn_without_effect(declared, values, explicit)
+    _warn_without_effect(declared, values, [key for key in explicit if key not in by_preset])
     return Options(values, [*explicit, *(presets or {})])
 
 
-def _warn_without_effect(
-    declared: Mapping[str, Option], values: Mapping[str, Any], explicit: Mapping[str, str]
-) -> None:
-    for key in explicit:
+def _warn_without_effect(declared: Mapping[str, Option], values: Mapping[str, Any], asked: Iterable[str]) -> None:
+    for key in asked:
         needs = declared[key].needs
         if needs is not None and values[key] and not values.get(needs):
             warnings.warn(f"{key} has no effect because {needs} is not set", OptionWarning, 4)

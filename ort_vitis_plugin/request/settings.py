@@ -151,7 +151,7 @@ def settings_of(request: Request, catalog: Catalog) -> Settings:
     arguments = {key: defaults.pop(key) for key in PRESET_ARGUMENTS if key in defaults}
     request = replace(request, **{k: v for k, v in arguments.items() if k in request.default})  # type: ignore[arg-type]
     catalog.check_given(request.given)
-    options = option_parser.parse(catalog.options, request.given, defaults)
+    options = option_parser.parse(catalog.options, request.given, defaults, request.by_preset)
     options = _with_types_by_op(options, catalog)
     call = options[CallOptions]
     quant_format = catalog.format(call.format if call.format is not None else request.quant_format)
