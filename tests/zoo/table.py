@@ -15,6 +15,7 @@ OURS = (
     "NPU, CLE",
     "NPU, CLE, no Clip6",
     "NPU, CLE, bias correction",
+    "NPU, preset",
     "NPU, fine-tuned",
     "4 bits, fine-tuned",
     "NPU transformer",
