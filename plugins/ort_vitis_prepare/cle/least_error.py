@@ -164,7 +164,7 @@ def _bounds(
         room = (limit_of(graph, clip) or 0.0) / channels[clip.input[0]].largest / ROOM / group.scale
         acts = room * group.scale < 1.0
         least, most = np.where(acts, 1.0, least), np.where(acts, 1.0, np.minimum(most, room))
-    return least, np.maximum(most, np.minimum(1.0, most))
+    return least, most
 
 
 def _reach(peak: Channels) -> float:

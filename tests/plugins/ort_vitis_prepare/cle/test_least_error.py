@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.api import PowerOfTwoMethod, QuantType, hookimpl, with_outputs
+from ort_vitis_plugin.api import PowerOfTwoMethod, QuantType, with_outputs
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph, run_model
+from tests.plugins.ort_vitis_prepare.cle.observer import Observer
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.option("CLEObjective")]
 # Two layers write one sum, as in a residual network; rows differ by 2^±3.
@@ -44,18 +45,6 @@ def network(*dead: str) -> ModelProto:
 def feeds(count: int = 16, seed: int = 0) -> list[dict[str, Any]]:
     draw = np.random.default_rng(seed)
     return [{"x": draw.normal(size=(1, 3, 8, 8)).astype(np.float32)} for _ in range(count)]
-
-
-class Observer:
-    """Keeps what preparation made."""
-
-    model: ModelProto
-
-    @hookimpl
-    def vitis_stage_done(self, stage: str, value: Any) -> None:
-        if stage == "prepare":
-            self.model = ModelProto()
-            self.model.CopyFrom(value.to_model())
 
 
 CPU_INT4: dict[str, Any] = {

@@ -10,10 +10,11 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from ort_vitis_plugin import quantize_static
-from ort_vitis_plugin.api import Graph, hookimpl
+from ort_vitis_plugin.api import Graph
 from ort_vitis_plugin.plugin.manager import new_manager
 from ort_vitis_plugin.testing import graph, run_model
 from ort_vitis_prepare.cle.pairs import limit_of
+from tests.plugins.ort_vitis_prepare.cle.observer import Observer
 from tests.zoo.configurations import NPU_CLE
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -32,18 +33,6 @@ def network() -> ModelProto:
 def feeds(count: int = 8, seed: int = 0) -> list[dict[str, Any]]:
     draw = np.random.default_rng(seed)
     return [{"x": draw.uniform(0, 1, (1, 1, 3, 3)).astype(np.float32)} for _ in range(count)]
-
-
-class Observer:
-    """Keeps what preparation made."""
-
-    model: ModelProto
-
-    @hookimpl
-    def vitis_stage_done(self, stage: str, value: Any) -> None:
-        if stage == "prepare":
-            self.model = ModelProto()
-            self.model.CopyFrom(value.to_model())
 
 
 def equalized(reader: Any, model: ModelProto | None = None, **options: Any) -> ModelProto:
