@@ -158,7 +158,4 @@ def _is_scaled(scale: Channels) -> bool:
 
 def _note(context: Context, what: str, scales: list[Channels]) -> None:
     largest = max(float(np.abs(np.log(scale)).max()) for scale in scales)
-    context.note(
-        f"cross-layer equalization: {what}, factors up to {np.exp(largest):.3g}; "
-        "whether that gained accuracy, only the SQNR of a call without include_cle tells"
-    )
+    context.note(f"cross-layer equalization: {what}, factors up to {np.exp(largest):.3g}")
